@@ -102,7 +102,7 @@ struct LeafState {
     std::vector<double> rows;           // by leaf: the approximate number of rows that reached it
     double N = 0;
     std::optional<std::vector<double>> advantage;  // trees/advantage.hpp; a merged model has none
-    std::optional<std::uint64_t> began;            // the number of examples when it began anew; 0 for a merged model
+    std::optional<std::vector<double>> began;      // t, T, N, examples when it began anew; a merged model has none
     std::optional<LaneState> lanes;                // empty: the lanes of the engine
 };
 

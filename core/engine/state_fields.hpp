@@ -153,7 +153,7 @@ void visit_fields(Visitor& visit, State& state) {
     visit("rows", state.rows, Sound::finite);
     visit("N", state.N, Sound::not_negative);
     visit("advantage", state.advantage, Sound::finite);
-    visit("began", state.began, Sound::any);
+    visit("began", state.began, Sound::not_negative);
     visit.part("", state.lanes, "v");
 }
 

@@ -1,4 +1,5 @@
-// A second-order softmax learner over the members' log probabilities x[class][member], which starts as their mean.
+// A second-order softmax learner over x[class][input], which starts as the members' mean. The inputs of a class are the
+// members' log probabilities and, last, whether it is the last label.
 //
 //   score_c = w x_c;  prediction softmax(score/sqrt(1 + pi/8 d'Cd)), d = x_first - x_second of the two highest scores
 //   w ~ Normal(w, C), C = 0.1 I before the first row
@@ -15,9 +16,9 @@ namespace unitless {
 
 class ClassStacker {
   public:
-    ClassStacker(std::size_t members, double drift) : n_(members), drift_(drift) {
+    ClassStacker(std::size_t members, double drift) : n_(members + 1), drift_(drift) {
         for (std::size_t k = 0; k < n_; ++k) {
-            w_[k] = 1.0 / static_cast<double>(n_);
+            if (k < members) w_[k] = 1.0 / static_cast<double>(members);
             covariance_[k][k] = 0.1 + drift_;
         }
     }

@@ -528,6 +528,7 @@ void EnsembleEngine::load_leaf_learner(std::size_t i, const std::optional<LeafSt
         static_cast<LaneState&>(lanes) = *state->lanes;
         lanes.slots = from.slots;
         lanes.scale = from.scale;
+        lanes.clock = from.clock;
         learner.load(lanes, *state, from.trees, slots_, curves_.columns());
     } else {
         learner.load(from, *state, from.trees, slots_, curves_.columns());

@@ -1,6 +1,7 @@
-// A second-order logistic learner over the members' log odds x, which starts as their mean.
+// A second-order logistic learner over x, the members' log odds and the last label (+1 or -1; 0: none), which starts as
+// the members' mean.
 //
-//   m = o + mean(x) + u x, v = x'Cx:  prediction m/sqrt(1 + pi v/8)
+//   m = o + mean(members) + u x, v = x'Cx:  prediction m/sqrt(1 + pi v/8)
 //   u ~ Normal(0, C), C = 0.1 I before the first row
 //   g = 1/(1 + e^(y m + v g)):  u += y g C x;  H = g (1 - g);  C -= H/(1 + H v) (Cx)(Cx)';  C += q I
 //
@@ -18,7 +19,7 @@ class LogisticStacker {
   public:
     static constexpr double limit = 30.0;  // of the members' log odds
 
-    LogisticStacker(std::size_t members, double drift) : n_(members), drift_(drift) {
+    LogisticStacker(std::size_t members, double drift) : n_(members + 1), drift_(drift) {
         for (std::size_t k = 0; k < n_; ++k) covariance_[k][k] = 0.1 + drift_;
     }
 
@@ -69,9 +70,9 @@ class LogisticStacker {
             for (std::size_t i = 0; i < of.n_; ++i) {
                 k[i] = dot(of.covariance_[i].data(), x, of.n_);
                 variance += x[i] * k[i];
-                sum += x[i];
+                if (i + 1 < of.n_) sum += x[i];
             }
-            mean = offset + (sum / static_cast<double>(of.n_) + dot(of.u_.data(), x, of.n_));
+            mean = offset + (sum / static_cast<double>(of.n_ - 1) + dot(of.u_.data(), x, of.n_));
             variance = larger(0.0, variance);  // it can be negative only by rounding
         }
     };

@@ -27,13 +27,14 @@ std::size_t checked(std::size_t members) {
 Mixture::Logistic::Logistic(std::size_t members)
     : n(members), stacker{{members, drifts[0]}, {members, drifts[1]}}, weighting(members + stackers) {}
 
-// Computes the candidates' log odds; x: the members' log odds for the stackers, without the offset.
+// Computes the candidates' log odds; x: the stackers' inputs, without the offset.
 void Mixture::Logistic::find_candidates(const Row& row, double* x, double* score) const {
     constexpr double limit = LogisticStacker::limit;
     for (std::size_t k = 0; k < n; ++k) {
         score[k] = row.members[k];
         x[k] = smaller(limit, larger(-limit, row.members[k] - row.offset));
     }
+    x[n] = last;
     for (std::size_t i = 0; i < stackers; ++i) score[n + i] = stacker[i].predict(x, row.offset);
 }
 
@@ -58,14 +59,18 @@ void Mixture::Logistic::learn(const Row& row, const Outcome& outcome) {
     for (std::size_t k = 0; k < n + stackers; ++k) p[k] = inverse_of_one_plus_exp(-outcome.y * score[k]);
     weighting.learn(p.data(), outcome.weight, share(outcome.t));
     for (LogisticStacker& one : stacker) one.learn(x.data(), outcome.y, outcome.weight, row.offset);
+    last = outcome.y;
 }
 
 template <class Each>
 void Mixture::Logistic::numbers(Each each) {
+    each(last);
     for (LogisticStacker& one : stacker) one.numbers(each);
     weighting.numbers(each);
 }
-bool Mixture::Logistic::sound() const { return weighting.sound() && stacker[0].sound() && stacker[1].sound(); }
+bool Mixture::Logistic::sound() const {
+    return absolute(last) <= 1 && weighting.sound() && stacker[0].sound() && stacker[1].sound();
+}
 
 // ----------------------------------------------------------------------------------------------------------- squared
 
@@ -148,16 +153,16 @@ Mixture::Classes::Classes(std::size_t members)
 
 // The candidates of a row, in thread-local scratch that is reused for the next row.
 struct Mixture::Classes::Memory {
-    double* x;      // [class][member]: the log probabilities for the stackers
+    double* x;      // [class][input of the stackers]: the members' log probabilities, whether it is the last label
     double* p;      // [candidate][class]: probabilities
     double* mixed;  // [class]
 
     Memory(std::size_t members, std::size_t classes) {
         static thread_local std::vector<double> memory;
-        const std::size_t count = (members + members + stackers + 1) * classes;
+        const std::size_t count = (members + 1 + members + stackers + 1) * classes;
         if (memory.size() < count) memory.resize(count);
         x = memory.data();
-        p = x + members * classes;
+        p = x + (members + 1) * classes;
         mixed = p + (members + stackers) * classes;
     }
 };
@@ -173,9 +178,10 @@ Mixture::Classes::Memory Mixture::Classes::find_candidates(const Row& row) const
         for (std::size_t c = 0; c < heads; ++c) sum += p[c] = inverse_of_one_plus_exp(-score[c]);
         for (std::size_t c = 0; c < heads; ++c) {
             p[c] = sum > 0 ? p[c] / sum : 1.0 / static_cast<double>(heads);
-            memory.x[c * n + k] = larger(least, log(p[c]));
+            memory.x[c * (n + 1) + k] = larger(least, log(p[c]));
         }
     }
+    for (std::size_t c = 0; c < heads; ++c) memory.x[c * (n + 1) + n] = static_cast<double>(c) == last ? 1.0 : 0.0;
     for (std::size_t i = 0; i < stackers; ++i) stacker[i].predict(memory.x, heads, memory.p + (n + i) * heads);
     return memory;
 }
@@ -200,14 +206,18 @@ void Mixture::Classes::learn(const Row& row, const Outcome& outcome) {
     for (std::size_t k = 0; k < n + stackers; ++k) p[k] = memory.p[k * row.heads + label];
     weighting.learn(p.data(), outcome.weight, share(outcome.t));
     for (ClassStacker& one : stacker) one.learn(memory.x, row.heads, label, outcome.weight, memory.mixed);
+    last = y;
 }
 
 template <class Each>
 void Mixture::Classes::numbers(Each each) {
+    each(last);
     for (ClassStacker& one : stacker) one.numbers(each);
     weighting.numbers(each);
 }
-bool Mixture::Classes::sound() const { return weighting.sound() && stacker[0].sound() && stacker[1].sound(); }
+bool Mixture::Classes::sound() const {
+    return last >= -1 && weighting.sound() && stacker[0].sound() && stacker[1].sound();
+}
 
 // ------------------------------------------------------------------------------------------------------------- other
 
@@ -279,6 +289,11 @@ template <class Each>
 void Mixture::numbers(Each each) {
     each(rows_);
     std::visit([&](auto& of) { of.numbers(each); }, of_);
+}
+
+void Mixture::restart() {
+    std::visit([](auto& of) { of.restart(); }, of_);
+    rows_ = 0;
 }
 
 std::vector<double> Mixture::save() const {

@@ -1,6 +1,7 @@
 // Combines the predictions of the members of an ensemble. The candidates are the members and two stackers (small
 // second-order learners over the members' predictions; one is slow, one keeps adapting). They are weighted by their
-// losses so far.
+// losses so far. The stackers of logistic and classes also see the last label that was learned: in many streams, equal
+// labels follow each other, and members do not know where they are in the stream.
 //
 //   logistic   stackers over log odds; weights by Bayes' rule on probabilities
 //   squared    stackers over numbers; weights by AdaHedge. The first row counts for no candidate, because none can know
@@ -51,10 +52,7 @@ class Mixture {
     void learn(const Row& row, double y, double weight, const double* losses);
 
     // Forgets how good the members were: one of them began anew.
-    void restart() {
-        of_ = made(kind_, members_);
-        rows_ = 0;
-    }
+    void restart();
 
     std::vector<double> save() const;
     void load(const std::vector<double>& numbers);  // throws InputError if it is not a valid state
@@ -70,6 +68,7 @@ class Mixture {
     // Each kind has stackers and weights.
     struct Logistic {
         std::size_t n;
+        double last = 0;  // label; 0: none
         LogisticStacker stacker[stackers];
         Bayes weighting;
 
@@ -81,6 +80,7 @@ class Mixture {
         void numbers(Each each);
         bool sound() const;
         void set_weights(double) {}
+        void restart() { weighting = Bayes(n + stackers); }
     };
     struct Squared {
         std::size_t n;
@@ -97,9 +97,11 @@ class Mixture {
         void numbers(Each each);
         bool sound() const;
         void set_weights(double t);
+        void restart() { *this = Squared(n); }
     };
     struct Classes {
         std::size_t n;
+        double last = -1;  // label; -1: none
         ClassStacker stacker[stackers];
         Bayes weighting;
 
@@ -112,6 +114,7 @@ class Mixture {
         void numbers(Each each);
         bool sound() const;
         void set_weights(double) {}
+        void restart() { weighting = Bayes(n + stackers); }
     };
     struct Other {
         std::size_t n;
@@ -125,6 +128,7 @@ class Mixture {
         void numbers(Each each);
         bool sound() const;
         void set_weights(double t);
+        void restart() { *this = Other(n); }
     };
     using Any = std::variant<Logistic, Squared, Classes, Other>;
 

@@ -9,12 +9,13 @@
 
 namespace unitless {
 
-inline constexpr std::size_t most_members = 8;
+inline constexpr std::size_t most_members = 7;
+inline constexpr std::size_t most_inputs = most_members + 1;             // of a stacker: the members and the last label
 inline constexpr std::size_t stackers = 2;                               // of a mixture, in addition to the members
 inline constexpr std::size_t most_candidates = most_members + stackers;  // that share the weights of a mixture
 
-using SmallVector = std::array<double, most_members>;
-using SmallMatrix = std::array<SmallVector, most_members>;
+using SmallVector = std::array<double, most_inputs>;
+using SmallMatrix = std::array<SmallVector, most_inputs>;
 using Candidates = std::array<double, most_candidates>;
 
 UNITLESS_INLINE double dot(const double* a, const double* b, std::size_t n) {
@@ -23,12 +24,13 @@ UNITLESS_INLINE double dot(const double* a, const double* b, std::size_t n) {
     return sum;
 }
 
-// Calls the action with the number of members. The usual small numbers are compile-time constants, so that loops are
+// Calls the action with a number of inputs. The usual small numbers are compile-time constants, so that loops are
 // unrolled.
 template <class Action>
 void with_size(std::size_t n, Action action) {
     if (n == 2) return action(std::integral_constant<std::size_t, 2>());
     if (n == 3) return action(std::integral_constant<std::size_t, 3>());
+    if (n == 4) return action(std::integral_constant<std::size_t, 4>());
     action(n);
 }
 
@@ -67,7 +69,7 @@ class Factors {
     SmallMatrix lower_;
     SmallVector scaled_, inverse_;
 
-    UNITLESS_INLINE LdlMemory all() { return {lower_[0].data(), inverse_.data(), scaled_.data(), n_, most_members}; }
+    UNITLESS_INLINE LdlMemory all() { return {lower_[0].data(), inverse_.data(), scaled_.data(), n_, most_inputs}; }
 };
 
 }  // namespace unitless

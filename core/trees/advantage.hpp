@@ -1,5 +1,6 @@
 // The advantage of a learner over a constant prediction: over all rows, how much smaller its loss was. The loss of a
-// class is -log of the label's probability; that of a number is the squared error, divided by the constant's mean one.
+// class is -log of the label's probability; that of a number is the squared error, divided by twice the constant's mean
+// one.
 //
 // A learner whose advantage falls far below its highest value has been worse than a constant since then: what it has
 // learned is no longer true, and a new learner is better. If probabilities are calibrated, exp(-fall) is a likelihood
@@ -25,7 +26,7 @@ class Advantage {
     }
     void add_number(double label, double loss, double weight) {
         const double apart = label - mean_, constant = apart * apart;
-        const double difference = square_ > 0 ? (constant - loss) / (square_ / weight_) : 0.0;
+        const double difference = square_ > 0 ? (constant - loss) / (2.0 * (square_ / weight_)) : 0.0;
         mean_ += weight / (weight_ + weight) * apart;
         square_ += weight * constant;
         add(difference, weight);
@@ -54,7 +55,7 @@ class Advantage {
     }
 
   private:
-    static constexpr double far = 32.0;
+    static constexpr double far = 16.0;
     static constexpr double earned = 64.0;  // a learner that was never this far ahead has learned nothing yet
     static constexpr double most = 4.0;     // of one row, so that a few rows cannot decide
     double now_ = 0, highest_ = 0;

@@ -135,16 +135,10 @@ void LeafLearner::share_trees(std::size_t rows, const Action& action) {
     });
 }
 
-// The number of examples after which the block ends.
-std::uint64_t LeafLearner::block_end(std::uint64_t examples) const {
-    const std::uint64_t begun = std::min(began_, examples);
-    return Trees::block_end(examples - begun) + begun;
-}
-
 // The end of the rows from `first` on that can be learned while the trees stay as they are: the end of the block, or
 // the first row of a new class.
 std::size_t LeafLearner::segment_end(const LeafRows& rows, std::size_t first, std::uint64_t examples) const {
-    const std::uint64_t end = block_end(examples);
+    const std::uint64_t end = Trees::block_end(examples);
     const std::size_t last = std::min(rows.batch.rows, first + Trees::most_rows);
     for (std::size_t r = first; r < last; ++r) {
         if (!(rows.stage.rows[r].weight > 0)) continue;
@@ -176,7 +170,7 @@ void LeafLearner::split_leaf(std::uint32_t leaf, std::uint32_t right, double sha
         G *= share;
     }
     // When a column is cut for the first time, the rows in which it was missing have their own leaf.
-    if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : t - rows_[leaf + Curves::most];
+    if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : began_.t + t - rows_[leaf + Curves::most];
     rows_[right] = (1.0 - share) * rows_[leaf];
     rows_[leaf] *= share;
     lanes_.use_leaf(leaf);
@@ -239,9 +233,9 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
                  .choice = choice,
                  .width = width,
                  .predictions = predictions,
-                 .t = clock.t,
-                 .T = clock.T,
-                 .examples = clock.examples,
+                 .t = clock.t - began_.t,
+                 .T = clock.T - began_.T,
+                 .examples = clock.examples - began_.examples,
                  .met = class_count()};
     for (std::size_t r = 0; r < rows.batch.rows; ++r)
         now.longest = std::max(now.longest, rows.stage.rows[r].end - rows.stage.rows[r].begin);
@@ -254,14 +248,14 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
     restarts_.clear();
     Segment next{0, segment_end(rows, 0, now.examples)};
     for (bool descended = false; next.rows();) {
-        const Segment segment = now.segment = std::exchange(next, Segment{});
+        Segment segment = now.segment = std::exchange(next, Segment{});
         if (setup_.open && rows.stage.rows[segment.first].weight > 0) join(now, rows.batch.labels.y[segment.first]);
         if (raw && !descended)
             share_trees(segment.rows(),
                         [&](std::size_t piece) { descend(rows, segment, piece, own_.tree_leaves.data()); });
         std::uint64_t examples = now.examples;
         for (std::size_t r = segment.first; r < segment.end; ++r) examples += rows.stage.rows[r].weight > 0;
-        const bool ends = examples == block_end(now.examples);
+        const bool ends = examples == Trees::block_end(now.examples);
         next = {segment.end, segment_end(rows, segment.end, examples)};
         // While the weights learn these rows, other threads let the next ones descend.
         Round* const round = raw && next.rows() >= few_rows ? Parts::round() : nullptr;
@@ -270,20 +264,28 @@ void LeafLearner::learn(const LeafRows& rows, const Clock& clock, const RateChoi
         if (now.ahead) round->start(trees_->piece_count(), ahead);
         now.counted = segment.first;
         if (raw) trees_->begin_rows(segment.rows());
-        for (std::size_t r = segment.first; r < segment.end; ++r) learn_row(now, r);
+        bool outdated = false;
+        for (std::size_t r = segment.first; r < segment.end; ++r) {
+            learn_row(now, r);
+            outdated = advantage_.is_lost();
+            if (outdated) segment.end = r + 1;  // the last one
+        }
         if (now.ahead) round->join();
-        const bool outdated = ends && advantage_.is_lost();
         const double root_t = rows.stage.rows[segment.end - 1].root_t;
         if (raw)
             share_trees(segment.rows(), [&](std::size_t piece) {
                 count(now, segment, piece);
                 if (ends && !outdated) split_leaves(now, next, root_t, piece);
-                if (!now.ahead) ahead(piece);
+                if (!now.ahead && !outdated) ahead(piece);
             });
         std::swap(own_.tree_leaves, own_.next_leaves);
         descended = !outdated;
         if (!outdated) continue;
-        restart(now.examples);
+        restart(now.t);
+        began_ = {began_.t + now.t, began_.T + now.T, N_, began_.examples + now.examples};
+        now.t = now.T = 0;
+        now.examples = 0;
+        next = {segment.end, segment_end(rows, segment.end, now.examples)};
         restarts_.push_back(segment.end - 1);
         prepare(now);
     }
@@ -329,7 +331,7 @@ void LeafLearner::learn_row(Progress& now, std::size_t r) {
     if (h > 0) {
         now.T += h;
         N_ += h * (row.gain * row.gain * row.zz + static_cast<double>(leaf_row.count));
-        leaf_row.damp = damp_of(setup_.options, now.T, N_);
+        leaf_row.damp = damp_of(setup_.options, now.T, N_ - began_.N);
     }
     if (many()) lanes.leading = selection_.leader(lanes_, 0) * lanes.block;
     kernel_.trees->predict_row(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
@@ -383,15 +385,18 @@ void LeafLearner::count_loss(const LeafLanes& lanes, const Labels& labels, std::
     advantage_.add_class(label, lanes.loss[own_.leaders[head]], relative_weight);
 }
 
-// Forgets all but the scales: the concept has changed.
-void LeafLearner::restart(std::uint64_t examples) {
+// Forgets all but the scales: the concept has changed. The weight of the rows since the last restart is t.
+void LeafLearner::restart(double t) {
+    // The leaves of each curve keep the evidence of as many rows as they have if they were just cut.
+    constexpr double kept_rows = Curves::most * Curves::enough / 2;
+    const double kept = t > kept_rows ? kept_rows / t : 1.0;
+    std::fill_n(evidence_.begin(), first_curve_leaf() * head_stride(), 0.0);
+    for (std::size_t k = first_curve_leaf() * head_stride(); k < evidence_.size(); ++k) evidence_[k] *= kept;
     std::vector<Lane> all = first_lanes(setup_, heads());
     selection_ = Selection(setup_.selecting, all.size(), heads(), setup_.rates.size());
     lanes_.restart(std::move(all));
     share_rates();
-    std::fill(evidence_.begin(), evidence_.end(), 0.0);
     advantage_.begin_anew();
-    began_ = examples;
     if (trees_) trees_->restart();
 }
 
@@ -530,7 +535,7 @@ void LeafLearner::save(std::size_t slots, EngineState& lanes, LeafState& to, std
     }
     to.N = N_;
     to.advantage = advantage_.save();
-    to.began = began_;
+    if (began_.examples) to.began = {began_.t, began_.T, began_.N, static_cast<double>(began_.examples)};
     if (trees_) trees_->save(trees.emplace());
 }
 
@@ -557,7 +562,15 @@ void LeafLearner::load(const EngineState& lanes, const LeafState& from, const st
     N_ = from.N;
     advantage_ = Advantage();  // a merged model counts from the beginning
     if (from.advantage) require(advantage_.load(*from.advantage));
-    began_ = from.began.value_or(0);
+    began_ = {};
+    if (from.began) {
+        require(from.began->size() == 4);
+        const double* const began = from.began->data();
+        require(began[0] <= lanes.clock.t && began[1] <= lanes.clock.T && began[2] <= N_);
+        require(began[3] >= 1 && began[3] <= static_cast<double>(lanes.clock.examples));
+        require(began[3] == std::floor(began[3]));
+        began_ = {began[0], began[1], began[2], static_cast<std::uint64_t>(began[3])};
+    }
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t leaf = from.leaves[i];
         require(leaf < lanes_.leaf_capacity() && (i == 0 || leaf > from.leaves[i - 1]));

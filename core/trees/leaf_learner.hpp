@@ -108,7 +108,12 @@ class LeafLearner {
     std::vector<double> evidence_;       // [leaf][head]
     std::vector<double> rows_;           // by leaf: the approximate number of its rows, for people who read the model
     Scratch own_;
-    std::uint64_t began_ = 0;                    // the number of examples when the learner began anew
+    // What had been counted when the learner began anew. Since then, it counts as a new one does.
+    struct Began {
+        double t = 0, T = 0, N = 0;
+        std::uint64_t examples = 0;
+    };
+    Began began_;
     static constexpr std::size_t few_rows = 16;  // whose work is not worth a thread
 
     // Some rows of a batch, which all belong to one block.
@@ -160,7 +165,6 @@ class LeafLearner {
     bool has_raw(const LeafRows& rows) const { return trees_ && rows.batch.raw_stride > 0; }
     template <class Action>
     void share_trees(std::size_t rows, const Action& action);
-    std::uint64_t block_end(std::uint64_t examples) const;
     std::size_t segment_end(const LeafRows& rows, std::size_t first, std::uint64_t examples) const;
     void prepare(Progress& now);
     void join(Progress& now, double label);
@@ -171,7 +175,7 @@ class LeafLearner {
     void split_leaves(const Progress& now, const Segment& next, double root_t, std::size_t piece);
     void descend(const LeafRows& rows, const Segment& segment, std::size_t piece, std::uint32_t* leaves) const;
     void count_loss(const LeafLanes& lanes, const Labels& labels, std::size_t r, double relative_weight);
-    void restart(std::uint64_t examples);
+    void restart(double t);
     void split_leaf(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);
 };
 

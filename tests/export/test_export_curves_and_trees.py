@@ -129,7 +129,7 @@ def mixed(mixture: dict[str, Any] | None, scores: np.ndarray) -> np.ndarray:
         return np.asarray(top @ [*scores, *(np.clip(said, *limits) if limits else said)])
     certain = math.log(1e15)
     if mixture["kind"] == "odds":
-        x = np.clip(scores, -30, 30)
+        x = np.append(np.clip(scores, -30, 30), mixture["last"])
         said = [
             np.array(one["weights"]) @ x / math.sqrt(1 + math.pi / 8 * x @ np.array(one["covariance"]) @ x)
             for one in stackers
@@ -138,7 +138,7 @@ def mixed(mixture: dict[str, Any] | None, scores: np.ndarray) -> np.ndarray:
         return np.clip(np.log(p / (1 - p)), -certain, certain)
     p = 1 / (1 + np.exp(-scores))
     p = p / p.sum(axis=1, keepdims=True)
-    x = np.maximum(np.log(p), -30)
+    x = np.vstack([np.maximum(np.log(p), -30), np.arange(p.shape[1]) == mixture["last"]])
     said = []
     for one in stackers:
         score = np.array(one["weights"]) @ x

@@ -122,3 +122,27 @@ def test_a_merged_model_counts_its_advantage_from_the_beginning() -> None:
     merged = ul.merge(parts)
     assert "trees.advantage" not in merged._snapshot()["form"] or advantage(merged, "trees") == 0
     merged.learn(X[:50], y[:50])
+
+
+def test_a_learner_that_began_anew_counts_as_a_new_one() -> None:
+    X, y = xor(4600, 4000)
+    model = ul.Learner(loss="logistic", learning_rate="auto", model_type="trees", center=True)
+    model.learn(X[:4000], y[:4000])
+    assert "trees.began" not in model._snapshot()["form"]
+    model.learn(X[4000:], y[4000:])
+    t, T, N, examples = model._snapshot()["form"]["trees.began"]
+    assert 4000 < t == T == examples < 4200
+    assert 0 < N < model._snapshot()["form"]["trees.N"]
+
+
+def test_labels_that_follow_each_other_are_predicted_and_prediction_is_pure() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 3))
+    y = np.where(np.cumsum(rng.random(3000) < 0.05) % 2, 1.0, -1.0)
+    model = ul.Learner(loss="logistic", learning_rate="auto", ensemble=True, center=True)
+    predicted = []
+    for row, label in zip(X, y, strict=True):
+        predicted.append(float(model.predict(row[None])[0]))
+        assert model.predict(row[None])[0] == predicted[-1] == model.learn(row[None], [label])[0]
+    assert np.mean(np.sign(predicted[1000:]) == y[1000:]) > 0.93
+    assert same_bits(ul.Learner(**model.options.asdict()).learn(X, y), predicted)

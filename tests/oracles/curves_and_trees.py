@@ -374,10 +374,10 @@ class Trees:
 class Advantage:
     """The advantage of a member over a constant prediction; it falls far when what was learned is no longer true.
 
-    The loss of a class is -log p; that of a number is the squared error, in units of the constant's mean one.
+    The loss of a class is -log p; that of a number is the squared error, divided by twice the constant's mean one.
     """
 
-    far, earned, most = 32.0, 64.0, 4.0
+    far, earned, most = 16.0, 64.0, 4.0
 
     def __init__(self) -> None:
         self.now = self.highest = 0.0
@@ -394,7 +394,7 @@ class Advantage:
     def add_number(self, label: float, loss: float, h: float) -> None:
         """Count a row whose label is a number."""
         apart = label - self.mean
-        difference = (apart**2 - loss) / (self.square / self.weight) if self.square > 0 else 0.0
+        difference = (apart**2 - loss) / (2 * (self.square / self.weight)) if self.square > 0 else 0.0
         self.mean += h / (self.weight + h) * apart
         self.square += h * apart**2
         self._add(difference, h)
@@ -426,6 +426,7 @@ class Lane:
     def __init__(self, rate: int, eta: float, terms: reference.Algorithm) -> None:
         self.rate, self.eta, self.terms = rate, eta, terms
         self.w: defaultdict[Leaf, float] = defaultdict(float)
+        self.began_t = self.began_N = 0.0  # when the member began anew
         # For the choice of a rate: the losses, in which later rows count more, and the distance to the leader's loss,
         # since rates were last dropped and before.
         self.loss = self.recent = self.gap = self.square = self.total_gap = self.total_square = 0.0
@@ -446,10 +447,14 @@ class Lane:
         self.terms = terms
         return p
 
+    def damp(self) -> float:
+        """t/N since the member began anew."""
+        return (self.terms.t - self.began_t) / (self.terms.N - self.began_N)
+
     def leaf_rate(self, G: float) -> float:
         """The value that `terms.rate` would have for a feature of scale 1."""
         terms = self.terms
-        damp = terms.t / terms.N if isinstance(terms, reference.NG) else 1.0
+        damp = self.damp() if isinstance(terms, reference.NG) else 1.0
         if not adaptive(terms):
             return damp
         return math.sqrt(damp) / math.sqrt(G) if G > 0 else 0.0
@@ -464,6 +469,9 @@ class Lane:
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = np.where(row.x != 0, terms.rate(), 0.0)
         rate[~np.isfinite(rate)] = 0.0
+        if isinstance(terms, reference.NG):
+            anew = self.damp() / (terms.t / terms.N)
+            rate *= math.sqrt(anew) if adaptive(terms) else anew
         steps = {leaf: self.leaf_rate(G) for leaf, G in leaves.items()}
         P = row.share * float(rate @ row.x**2) + sum(steps.values())
         eta = terms.eta_t() * h
@@ -548,7 +556,7 @@ class Head:
         for lane, loss in zip(self.lanes, losses, strict=True):
             value = h * loss
             lane.loss += value
-            lane.recent = lane.recent * (1 - h / lane.terms.t) + value
+            lane.recent = lane.recent * (1 - h / (lane.terms.t - lane.began_t)) + value
             lane.gap += value - leading
             lane.square += (value - leading) ** 2
 
@@ -627,7 +635,12 @@ class Member:
     ) -> None:
         self.heads, self.curved, self.trees, self.kick, self.coupled = heads, curved, trees, kick, coupled
         self.advantage = Advantage()
-        self.began = 0  # how many examples there were when it began anew
+        self.began_examples, self.began_t = 0, 0.0
+        self.mass = 0.0  # of all rows
+
+    def relative(self, h: float, examples: int) -> float:
+        """The weight of a row, divided by the mean since the member began anew."""
+        return h * ((examples - self.began_examples) / (self.mass - self.began_t))
 
     def count_loss(self, p: Float64, y: float, loss: reference.Loss, classes: int, h: float) -> None:
         """Count a row that was learned."""
@@ -648,14 +661,18 @@ class Member:
                 head.divide(split, (self.kick * stay, self.kick * go))
 
     def restart(self, fresh: Sequence[Head], examples: int) -> None:
-        """Forget all but the scales, and what is counted of all rows."""
-        self.began = examples
+        """Forget all but the scales, and some of the G of the leaves of curves. Count rows from now on."""
+        kept_rows = 512.0  # half a window of each of the most leaves that a curve has
         self.advantage.now = self.advantage.highest = 0.0
         for old, new in zip(self.heads, fresh, strict=True):
             terms = old.lanes[0].terms
+            kept = min(1.0, kept_rows / (terms.t - self.began_t))
+            new.G.update({leaf: G * kept for leaf, G in old.G.items() if leaf[0] == "curve"})
             for lane in new.lanes:
                 lane.terms.t, lane.terms.N, lane.terms.s = terms.t, terms.N, terms.s.copy()
                 lane.terms.w, lane.terms.G = np.zeros_like(terms.w), np.zeros_like(terms.G)
+                lane.began_t, lane.began_N = terms.t, terms.N
+        self.began_examples, self.began_t = examples, terms.t
         self.heads = list(fresh)
         if self.trees:
             self.trees.restart()
@@ -688,7 +705,6 @@ class Row(NamedTuple):
     text: Sequence[bool]
     y: Float64  # by head
     h: float
-    relative: float  # h divided by the mean of all weights so far
     pace: float
     examples: int  # including this row
 
@@ -720,6 +736,7 @@ def learn_by_some(
 
 def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Division], limits: Limits) -> Float64:
     """Learn a row with a member, after curves were cut; return the predictions by head."""
+    member.mass += row.h
     nodes, leaves = member.find(row.raw, curve_leaves)
     others: list[Coupled | None] = [None] * len(member.heads)
     active: set[int] | None = None
@@ -737,10 +754,10 @@ def learn_row(member: Member, row: Row, curve_leaves: list[Leaf], cuts: list[Div
             head.divide(cut, (0.0, 0.0))
     if member.trees:
         residuals = np.array([-slope for _, slope in results])
-        member.trees.learn(nodes, row.raw, row.text, residuals, row.relative, active)
+        member.trees.learn(nodes, row.raw, row.text, residuals, member.relative(row.h, row.examples), active)
     for head in member.heads:
-        if head.choosing and is_look(row.examples):
-            head.look(row.examples)
+        if head.choosing and is_look(row.examples - member.began_examples):
+            head.look(row.examples - member.began_examples)
     return np.array([p for p, _ in results])
 
 
@@ -863,7 +880,7 @@ class Shaped:
         negative = 0.0 if isinstance(self.loss, reference.Poisson) else -1.0
         labels = np.where(np.arange(self.classes) == y, 1.0, negative) if self.classes else np.array([y])
         relative = h * (self.examples / self.t)
-        row = Row(x, raw, text, labels, h, relative, pace, self.examples)
+        row = Row(x, raw, text, labels, h, pace, self.examples)
         cuts = self.curves.learn(raw, self.examples)
         members = np.array([learn_row(member, row, curve_leaves, cuts, self.limits) for member in self.members])
         learned = members.copy()
@@ -874,7 +891,7 @@ class Shaped:
             for own in members
         ]
         self.mixture.learn(members, y, relative, np.array(losses))
-        self._end_blocks(learned, y, relative)
+        self._end_blocks(learned, y, h)
         if not self.classes:
             self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
         if self.windows is not None:
@@ -884,17 +901,17 @@ class Shaped:
         return self._with_offset(said, known)
 
     def _end_blocks(self, p: Float64, y: float, h: float) -> None:
-        """At the ends of blocks let trees divide leaves, and let members begin anew that have become worse than a
-        constant; the mixture then begins anew, too."""
+        """Let members begin anew that have become worse than a constant, and forget how good members were; at the ends
+        of blocks let trees divide leaves."""
         for member, own in zip(self.members, p, strict=True):
-            member.count_loss(own, y, self.loss, self.classes, h)
-            if not member.curved or not ends_block(self.examples - member.began):
+            member.count_loss(own, y, self.loss, self.classes, member.relative(h, self.examples))
+            if not member.curved:
                 continue
-            if not member.advantage.is_lost():
+            if member.advantage.is_lost():
+                member.restart([self._head() for _ in member.heads], self.examples)
+                self.mixture.restart()
+            elif ends_block(self.examples - member.began_examples):
                 member.end_block()
-                continue
-            member.restart([self._head() for _ in member.heads], self.examples)
-            self.mixture = Mixture(self.mixing, len(self.members))
 
     def _end_windows(self, windows: falling.Windows) -> None:
         """All lanes have the same scales; column j is in place 1 + 2j of the terms."""

@@ -80,18 +80,18 @@ def sigmoid(x: Float64 | float) -> Float64:
 
 
 class LogisticStacker:
-    """Second-order logistic regression over the members' log odds x: m = o + mean(x) + u·x, u ~ Normal(0, C).
+    """Second-order logistic regression over x: m = o + mean + u·x, u ~ Normal(0, C).
 
-    o is the row's offset, and x the members' predictions without it.
+    o is the row's offset. x are the members' log odds without it, whose mean is `mean`, and the last label.
     """
 
     def __init__(self, members: int, q: float) -> None:
-        self.q, self.u, self.C = q, np.zeros(members), 0.1 * np.eye(members)
+        self.q, self.u, self.C = q, np.zeros(members + 1), 0.1 * np.eye(members + 1)
 
     def look(self, x: Float64, o: float) -> tuple[float, Float64, float]:
         """m, k = Cx and v = x·Cx. Since the row before, u may have moved, so C grows by q·I."""
         k = (self.C + self.q * np.eye(len(x))) @ x
-        return float(o + x.mean() + self.u @ x), k, float(x @ k)
+        return float(o + x[:-1].mean() + self.u @ x), k, float(x @ k)
 
     def say(self, x: Float64, o: float) -> float:
         """The log odds, closer to 0 the less is known about u."""
@@ -142,10 +142,13 @@ class SquaredStacker:
 
 
 class ClassStacker:
-    """Second-order softmax regression over the members' log probabilities x[e, c]: score_c = Σ_e w_e·x[e, c]."""
+    """Second-order softmax regression over x[e, c]: score_c = Σ_e w_e·x[e, c].
+
+    x are the members' log probabilities and, as the last row, whether c is the last label.
+    """
 
     def __init__(self, members: int, q: float) -> None:
-        self.q, self.w, self.C = q, np.full(members, 1 / members), 0.1 * np.eye(members)
+        self.q, self.w, self.C = q, np.append(np.full(members, 1 / members), 0.0), 0.1 * np.eye(members + 1)
 
     def softmax(self, score: Float64) -> Float64:
         """Scores become probabilities."""
@@ -198,6 +201,10 @@ class Mixing(abc.ABC):
     def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         """Learn the label of the row."""
 
+    @abc.abstractmethod
+    def restart(self) -> None:
+        """Forget how good the members were."""
+
 
 def log_odds(p: Float64, others: Float64) -> Float64:
     """log(p/others), at most that of 1 - 1e-15."""
@@ -211,10 +218,15 @@ class Logistic(Mixing):
     def __init__(self, members: int) -> None:
         self.stackers = [LogisticStacker(members, q) for q in (0.0, 1e-5)]
         self.top = Bayes(members + 2)
+        self.last = 0.0  # label
+
+    def inputs(self, members: Float64, o: float) -> Float64:
+        """The inputs of the stackers."""
+        return np.append(np.clip(members[:, 0] - o, -30, 30), self.last)
 
     def speak(self, members: Float64, o: float) -> Float64:
         """The log odds of all speakers."""
-        x = np.clip(members[:, 0] - o, -30, 30)
+        x = self.inputs(members, o)
         return np.append(members[:, 0], [stacker.say(x, o) for stacker in self.stackers])
 
     def say(self, members: Float64, t: int, o: float) -> Float64:
@@ -224,7 +236,11 @@ class Logistic(Mixing):
     def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         self.top.learn(sigmoid(y * self.speak(members, o)), h, t)
         for stacker in self.stackers:
-            stacker.learn(np.clip(members[:, 0] - o, -30, 30), y, h, o)
+            stacker.learn(self.inputs(members, o), y, h, o)
+        self.last = y
+
+    def restart(self) -> None:
+        self.top = Bayes(len(self.top.w))
 
 
 class Squared(Mixing):
@@ -253,6 +269,9 @@ class Squared(Mixing):
             stacker.learn(p, own, y, h, t)
         self.low, self.high = min(self.low, y), max(self.high, y)
 
+    def restart(self) -> None:
+        self.__init__(len(self.top.L) - 2)  # type: ignore[misc]
+
 
 class Classes(Mixing):
     """One-vs-all log odds of classes: Bayes over the members' probabilities and their stackers'."""
@@ -260,6 +279,7 @@ class Classes(Mixing):
     def __init__(self, members: int) -> None:
         self.stackers = [ClassStacker(members, q) for q in (0.0, 1e-5)]
         self.top = Bayes(members + 2)
+        self.last = -1
 
     def probabilities(self, members: Float64) -> Float64:
         """The members' sigmoids, normalized to the sum 1; where all vanish, classes are equally likely."""
@@ -267,15 +287,15 @@ class Classes(Mixing):
         total = p.sum(axis=1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1.0), 1 / members.shape[1])
 
-    def logs(self, p: Float64) -> Float64:
-        """Log probabilities as input of the stackers."""
+    def inputs(self, p: Float64) -> Float64:
+        """The inputs of the stackers."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.maximum(np.log(p), -30))
+            return np.vstack([np.maximum(np.log(p), -30), np.arange(p.shape[1]) == self.last])
 
     def speak(self, members: Float64) -> Float64:
         """The probabilities of all speakers."""
         p = self.probabilities(members)
-        return np.vstack([p, *(stacker.say(self.logs(p)) for stacker in self.stackers)])
+        return np.vstack([p, *(stacker.say(self.inputs(p)) for stacker in self.stackers)])
 
     def say(self, members: Float64, t: int, o: float) -> Float64:
         p = self.top.w @ self.speak(members)
@@ -284,7 +304,11 @@ class Classes(Mixing):
     def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         self.top.learn(self.speak(members)[:, int(y)], h, t)
         for stacker in self.stackers:
-            stacker.learn(self.logs(self.probabilities(members)), int(y), h)
+            stacker.learn(self.inputs(self.probabilities(members)), int(y), h)
+        self.last = int(y)
+
+    def restart(self) -> None:
+        self.top = Bayes(len(self.top.w))
 
 
 class Other(Mixing):
@@ -298,6 +322,9 @@ class Other(Mixing):
 
     def learn(self, members: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         self.top.learn(h * losses, t)
+
+    def restart(self) -> None:
+        self.top = AdaHedge(len(self.top.L))
 
 
 KINDS: dict[str, type[Logistic] | type[Squared] | type[Classes] | type[Other]] = {
@@ -329,3 +356,8 @@ class Mixture:
             return
         self.t += 1
         self.mixing.learn(members, y, weight, np.zeros(self.members) if losses is None else losses, self.t, offset)
+
+    def restart(self) -> None:
+        """Forget how good the members were: one of them began anew."""
+        self.t = 0
+        self.mixing.restart()

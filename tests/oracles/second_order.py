@@ -155,7 +155,9 @@ class Lane:
         self.V += np.outer(g, k)
         self.P -= f * np.outer(k, k)
         self.P += np.diag(met * h * self.how.walk)
-        self.P[0, 0] += h * (self.how.bias_walk - self.how.walk)
+        # A faster bias would only repeat the last label.
+        bias_walk = self.how.bias_walk if kind == "squared" else min(self.how.bias_walk, 1.0)
+        self.P[0, 0] += h * (bias_walk - self.how.walk)
 
 
 class SecondOrder:

@@ -17,28 +17,29 @@ namespace {
 
 constexpr std::size_t never = ~std::size_t{0};
 
+NewtonLoss loss_of(const EngineSetup& setup) {
+    const Mixing mixing = facts_of(setup.options.loss).mixing;
+    if (mixing == Mixing::odds) return setup.has_classes() ? NewtonLoss::classes : NewtonLoss::logistic;
+    if (mixing == Mixing::numbers && !setup.has_classes()) return NewtonLoss::squared;
+    throw InputError("rule='newton' is for squared and logistic loss");
+}
+
 // The rates of the setup are the lanes' positions among the candidates.
 EngineSetup with_candidates(EngineSetup setup) {
     setup.rates.clear();
-    for (const Forgets& candidate : candidates_of(setup.forgetting)) setup.rates.push_back(candidate.prior);
+    for (const Forgets& candidate : candidates_of(setup.forgetting, loss_of(setup)))
+        setup.rates.push_back(candidate.prior);
     setup.first_rate = 0;
     setup.last_rate = setup.rates.size() - 1;
     setup.selecting = Selecting::follow;
     return setup;
 }
 
-NewtonLanes fresh_lanes(Forgetting forgetting, std::size_t heads) {
-    std::vector<Forgets> candidates = candidates_of(forgetting);
+NewtonLanes fresh_lanes(Forgetting forgetting, NewtonLoss loss, std::size_t heads) {
+    std::vector<Forgets> candidates = candidates_of(forgetting, loss);
     std::vector<Lane> lanes;
     for (std::uint32_t rate = 0; rate < candidates.size(); ++rate) lanes.push_back({0, rate});
     return {std::move(candidates), std::move(lanes), heads};
-}
-
-NewtonLoss loss_of(const EngineSetup& setup) {
-    const Mixing mixing = facts_of(setup.options.loss).mixing;
-    if (mixing == Mixing::odds) return setup.has_classes() ? NewtonLoss::classes : NewtonLoss::logistic;
-    if (mixing == Mixing::numbers && !setup.has_classes()) return NewtonLoss::squared;
-    throw InputError("rule='newton' is for squared and logistic loss");
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ NewtonEngine::NewtonEngine(const EngineSetup& setup, const Kernel& kernel, const
       kernel_(kernel),
       loss_(loss_of(setup)),
       met_(setup.classes),
-      lanes_(fresh_lanes(setup.forgetting, heads())),
+      lanes_(fresh_lanes(setup.forgetting, loss_, heads())),
       selection_(Selecting::follow, lanes_.size(), 1, lanes_.size()) {
     set_classes(setup.classes);
 }
@@ -448,7 +449,7 @@ void NewtonEngine::load(const EngineState& saved) {
         require(slot < slots_ && slot > 0 && places.of(slot) == Places::none);
         places.add(slot);
     }
-    NewtonLanes lanes(candidates_of(setup_.forgetting),
+    NewtonLanes lanes(candidates_of(setup_.forgetting, loss_),
                       {from.lanes.begin(), from.lanes.begin() + static_cast<std::ptrdiff_t>(count)},
                       setup_.has_classes() ? met + setup_.open : 1);
     for (std::size_t i = 0; i < from.slots.size(); ++i) {

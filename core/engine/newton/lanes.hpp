@@ -25,9 +25,14 @@ inline constexpr std::array<Forgets, 6> all_candidates{
 inline std::uint32_t first_candidate(Forgetting forgetting) {
     return forgetting == Forgetting::fastest ? all_candidates.size() - 1 : 0;
 }
-inline std::vector<Forgets> candidates_of(Forgetting forgetting) {
+// In log odds, a bias that moves by about 1 a row follows any stream; one that is faster only repeats the last label.
+inline std::vector<Forgets> candidates_of(Forgetting forgetting, NewtonLoss loss) {
     const bool without_fastest = forgetting == Forgetting::slowly;
-    return {all_candidates.begin() + first_candidate(forgetting), all_candidates.end() - (without_fastest ? 1 : 0)};
+    std::vector<Forgets> all(all_candidates.begin() + first_candidate(forgetting),
+                             all_candidates.end() - (without_fastest ? 1 : 0));
+    if (loss != NewtonLoss::squared)
+        for (Forgets& one : all) one.bias_drift = std::min(one.bias_drift, 1.0);
+    return all;
 }
 
 class NewtonLanes {

@@ -40,16 +40,19 @@ are coupled. Instead of `intercept`, `limits`, `features` and `products` they ha
       coupled         only in version 4: true if the classes' scores are those of a softmax. With p = exp(score),
                       divided by their sum, the member's score of a class is then log(p / (1 - p)), within ±log 1e15
     mixture           null if there is one member, whose score is the model's. Otherwise kind, top (the weights of the
-                      members and after them, the stackers), stackers (weights; some also covariance), limits (or null)
+                      members and after them, the stackers), stackers (weights; some also covariance), limits (or null),
+                      for odds and classes also last: the last label that was learned
 
 The mixture of members' scores s, by kind:
 
     numbers     m = mean of s; a stacker's score is m + sum of weights · (s - m), within the limits;
                 score = sum of top · (the members' scores, then the stackers')
-    odds        x = s within ±30; a stacker's score is sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
+    odds        x = s within ±30, followed by last (1, -1; 0: none);
+                a stacker's score is sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
                 p = sum of top · 1 / (1 + exp(-score)) over members and stackers;
                 score = log(p / (1 - p)), within ±log 1e15
-    classes     p = a member's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30;
+    classes     p = a member's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30,
+                and 1 for the class with the number last, 0 for the others;
                 a stacker has score = sum of weights · x by class, d = x of the class with the largest score - x of the
                 second, and p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
                 p = sum of top · (the members' p, then the stackers'); score = log(p / (1 - p)), within ±log 1e15
@@ -140,6 +143,7 @@ def mixed_coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
                 for one in mixture.stackers
             ],
             "limits": None if mixture.limits is None else list(mixture.limits),
+            **({"last": int(mixture.last)} if mixture.kind in ("odds", "classes") else {}),
         },
     }
 

@@ -42,7 +42,7 @@ class MemberArrays:
 class Stacker:
     """A second-level learner of the members' scores."""
 
-    weights: Float64  # by member
+    weights: Float64  # by member; for logistic loss and classes, also of the last label
     covariance: Float64 | None  # only for logistic loss and classes
 
 
@@ -54,6 +54,7 @@ class MixtureArrays:
     stackers: list[Stacker]
     top: Float64  # the weights of the members, followed by those of the stackers
     limits: tuple[float, float] | None  # for squared loss: limits of the stackers' scores
+    last: float = 0.0  # the last label that was learned: for odds 1 or -1 (0: none), for classes its number (-1: none)
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,15 @@ def _mixture(numbers: Float64, offset: float) -> MixtureArrays:
     kind = ("odds", "numbers", "classes", "scores")[int(numbers[0])]
     members, rows = int(numbers[1]), float(numbers[2])
     if kind in ("odds", "classes"):
-        each = members * (1 + members)
+        inputs = members + 1
+        each = inputs * (1 + inputs)
         stackers = []
         for i in range(STACKERS):
-            own = numbers[3 + i * each : 3 + (i + 1) * each].reshape(members, -1)
-            weights = own[:, 0] + (1.0 / members if kind == "odds" else 0.0)
+            own = numbers[4 + i * each : 4 + (i + 1) * each].reshape(inputs, -1)
+            weights = own[:, 0].copy()
+            weights[:members] += 1.0 / members if kind == "odds" else 0.0
             stackers.append(Stacker(weights, own[:, 1:]))
-        return MixtureArrays(kind, stackers, numbers[3 + STACKERS * each :], None)
+        return MixtureArrays(kind, stackers, numbers[4 + STACKERS * each :], None, float(numbers[3]))
     if kind == "scores":
         return MixtureArrays(kind, [], _hedged(numbers[4:-1], numbers[-1], rows + 1), None)
     low, high = float(numbers[3]), float(numbers[4])

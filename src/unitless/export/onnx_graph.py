@@ -28,7 +28,7 @@ import numpy as np
 from ..data.columns.schema import Kind, Schema
 from ..data.labels import number_text
 from ..errors import Option, OptionError, Phrase
-from ..inputs import MISSING
+from ..inputs import MISSING, Float64
 from ..models.classes import Label
 from ..models.form_reading import CERTAIN, RawColumn
 from ..models.learner import Learner
@@ -346,6 +346,8 @@ class _Graph:
                 member_scores = [*member_scores, score]
             return self._node("MatMul", self._node("Concat", *member_scores, axis=1), top)
         x = self._node("Clip", stacked, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
+        one = self._node("Clip", member_scores[0], self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
+        x = self._node("Concat", x, self._like(one, np.array([[mixture.last]])), axis=1)
         for k, stacker in enumerate(mixture.stackers):
             mean = self._node("MatMul", x, self._floats(f"stacker{k}", stacker.weights[:, None]))
             spread = self._node("MatMul", x, self._floats(f"covariance{k}", stacker.covariance))
@@ -363,15 +365,22 @@ class _Graph:
         logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in member_scores]
         mixed = [self._node("Exp", one) for one in logs]
         logs = [self._node("Max", one, self._number(-LARGEST_SCORE)) for one in logs]
+        last = (np.arange(classes) == mixture.last).astype(np.float64)
+        logs.append(self._like(logs[0], last[None]))
         x = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in logs), axis=2)
         for k, stacker in enumerate(mixture.stackers):
             score = self._by_class(logs, self._floats(f"stacker{k}", stacker.weights[:, None]))
             if classes > 1:
                 covariance = self._floats(f"covariance{k}", stacker.covariance)
-                spread = self._spread_of_best(x, score, covariance, len(member_scores))
+                spread = self._spread_of_best(x, score, covariance, len(logs))
                 score = self._node("Div", score, spread)
             mixed.append(self._node("Softmax", score, axis=1))
         return self._log_odds(self._by_class(mixed, top))
+
+    def _like(self, score: str, row: Float64) -> str:
+        """The same row of numbers for each row of a score, which is finite."""
+        none = self._node("Mul", score, self._number(0.0))
+        return self._node("Add", none, self._floats("last", row))
 
     def _by_class(self, member_scores: list[str], weights: str) -> str:
         """The weighted sum of several scores, [rows, heads] each, with weights [scores, 1]."""
@@ -381,7 +390,7 @@ class _Graph:
     def _spread_of_best(self, x: str, score: str, covariance: str, members: int) -> str:
         """√(1 + π/8 · variance), the variance being that of a stacker's top two scores: [rows, 1].
 
-        x has the shape [rows, classes, members].
+        x has the shape [rows, classes, inputs].
         """
         best = f"/best_{len(self._nodes)}"
         two = [score, self._whole(2)]

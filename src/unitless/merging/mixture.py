@@ -30,11 +30,13 @@ def merged_mixture(states: list[Float64], offsets: list[float], rows: float) -> 
     kind, members = int(states[0][0]), int(states[0][1])
     head = [float(kind), float(members), rows]
     if kind in (_LOGISTIC, _CLASSES):
-        each = members * (members + 1)
-        slices = [slice(3, 3 + each), slice(3 + each, 3 + 2 * each)]
-        stackers = [_stacked([state[at].reshape(members, -1) for state in states], share) for at in slices]
-        weights = sum(part * state[3 + 2 * each :] for part, state in zip(share, states, strict=True))
-        return np.concatenate([head, *(one.ravel() for one in stackers), weights / np.sum(weights)])
+        inputs = members + 1  # of a stacker: the members and the last label
+        each = inputs * (inputs + 1)
+        slices = [slice(4, 4 + each), slice(4 + each, 4 + 2 * each)]
+        stackers = [_stacked([state[at].reshape(inputs, -1) for state in states], share) for at in slices]
+        weights = sum(part * state[4 + 2 * each :] for part, state in zip(share, states, strict=True))
+        none = 0.0 if kind == _LOGISTIC else -1.0  # rows of several streams have no last label
+        return np.concatenate([head, [none], *(one.ravel() for one in stackers), weights / np.sum(weights)])
     factor = rows / behind.sum()  # sums that decay with rows are proportional to the rows behind them
     if kind == _SQUARED:
         unit = max(float(state[5]) for state in states)
@@ -59,7 +61,7 @@ def _limits(states: list[Float64], offsets: list[float]) -> list[float]:
 
 
 def _stacked(stackers: list[Float64], share: Float64) -> Float64:
-    """The mean and covariance [member][1 + member] whose information is the weighted mean of several."""
+    """The mean and covariance [input][1 + input] whose information is the weighted mean of several."""
     precisions = [np.linalg.inv(one[:, 1:]) for one in stackers]
     known = sum(part * precision for part, precision in zip(share, precisions, strict=True))
     meant = sum(
