@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from oracles import published
 from oracles.averaging import Average
 from streams import RULES, UNIT_FREE, stream
-from test_oracle import ALGORITHMS, REFERENCE_LOSSES, problem, weight_pattern
+from test_oracle import problem, weight_pattern
 
 import unitless as ul
 from unitless.export import linear
@@ -55,7 +56,7 @@ def test_the_average_is_the_oracles(rule: str, loss: str, weights: str) -> None:
     weight = weight_pattern(weights, len(y))
     for bits in (None, 10):
         slots = 0 if bits is None else 2**bits
-        oracle = Average(ALGORITHMS[rule](rate, REFERENCE_LOSSES[loss]), slots)
+        oracle = Average(published.RULES[rule](rate, published.LOSSES[loss]), slots)
         reference.run(oracle, X, y, weight)
         m = ul.Learner(rule, loss, rate, average=True, bits=bits)
         m.learn(X, y, weight)

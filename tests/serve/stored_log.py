@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -122,4 +123,5 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    shutil.rmtree(STORED / __version__, ignore_errors=True)
     write(STORED / __version__)

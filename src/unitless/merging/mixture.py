@@ -36,7 +36,8 @@ def merged_mixture(states: list[Float64], offsets: list[float], rows: float) -> 
         stackers = [_stacked([state[at].reshape(inputs, -1) for state in states], share) for at in slices]
         weights = sum(part * state[4 + 2 * each :] for part, state in zip(share, states, strict=True))
         none = 0.0 if kind == _LOGISTIC else -1.0  # rows of several streams have no last label
-        return np.concatenate([head, [none], *(one.ravel() for one in stackers), weights / np.sum(weights)])
+        last = float(states[0][3]) if len(states) == 1 else none
+        return np.concatenate([head, [last], *(one.ravel() for one in stackers), weights / np.sum(weights)])
     factor = rows / behind.sum()  # sums that decay with rows are proportional to the rows behind them
     if kind == _SQUARED:
         unit = max(float(state[5]) for state in states)
