@@ -1,9 +1,9 @@
 """Wall time of trees with 1, 2, 4, ... threads: a stream, and a fit with the default options, next to LightGBM.
 
-Each thread count has a process of its own (`UNITLESS_THREADS`), one after the other. The digest is of all predictions: it
-must be the same for every thread count.
+Each thread count has a process of its own (`UNITLESS_THREADS`), one after the other. The digest is of all predictions:
+it must be the same for every thread count.
 
-    python benchmarks/fit_threads.py                     rows made here; Covertype (2 against the rest) with UNITLESS_DATA
+    python benchmarks/fit_threads.py                     made rows; with UNITLESS_DATA Covertype, class 2 or not
     python benchmarks/fit_threads.py rows.npz            rows from a file of NumPy: X, and y with two classes
     python benchmarks/fit_threads.py --trees 100,700     LightGBM with these numbers of trees. Default: 100,300,700
 """
@@ -73,13 +73,19 @@ def one(job: str, rows: str) -> dict[str, object]:
         predicted = model.predict_proba(test)
         error = float(np.mean((predicted[:, 1] > 0.5) != (truth == 1)))
     digest = hashlib.sha256(np.ascontiguousarray(predicted)).hexdigest()[:12]
-    return {"wall": wall, "processor": processor, "error": error, "digest": digest, "passes": getattr(model, "n_iter_", 1)}
+    return {
+        "wall": wall,
+        "processor": processor,
+        "error": error,
+        "digest": digest,
+        "passes": getattr(model, "n_iter_", 1),
+    }
 
 
 def measure(job: str, rows: str, threads: int) -> dict[str, object]:
     environment = os.environ | {"UNITLESS_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)}
     command = [sys.executable, __file__, rows, "--job", job]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=900)
     if done.returncode:
         raise SystemExit(done.stderr)
     found: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
@@ -108,7 +114,9 @@ def main() -> None:
             rows = str(Path(folder) / "rows.npz")
             X, y = covertype() if "UNITLESS_DATA" in os.environ else made()
             np.savez(rows, X=X, y=y)
-        print(f"{'':14}{'threads':>8}{'seconds':>9}{'speedup':>9}{'CPU s':>8}{'error':>9}{'passes':>8}  digest of predictions")
+        print(
+            f"{'':14}{'threads':>8}{'seconds':>9}{'speedup':>9}{'CPU s':>8}{'error':>9}{'passes':>8}  digest of predictions"
+        )
         for job in jobs:
             first = 0.0
             for threads in counts:
