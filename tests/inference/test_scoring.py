@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pathlib
+import re
 from typing import Any
 
 import numpy as np
@@ -379,3 +380,18 @@ def test_losses_that_are_not_squared_are_compared_by_themselves() -> None:
     assert found.judged_by == "loss"
     assert found._baseline_answer == pytest.approx(TEST["price"].median(), rel=0.01)
     assert found.skill == pytest.approx(1 - found.metrics["loss"] / found.baseline["loss"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"loss": "quantile", "quantile": 0.75}, {"loss": "poisson", "reading": ul.Reading(offset="log_days")}],
+)
+def test_train_and_evaluate_give_the_baseline_the_same_name(options: dict[str, Any]) -> None:
+    """The same words, whatever the loss; only the constants differ, because the rows do."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=500), "log_days": rng.normal(size=500), "y": rng.poisson(40, 500)})
+    trained = ul.train(frame, "y", model_type="linear", ensemble=False, progress=False, **options)
+    evaluated = ul.evaluate(trained.predictor, frame)
+    without_numbers = [re.sub(r"[\d.]+,? ?", "", one.baseline_name) for one in (trained, evaluated)]
+    assert without_numbers[0] == without_numbers[1]
+    assert without_numbers[0].endswith("with the offset") == ("reading" in options)

@@ -32,6 +32,7 @@ from ..data.sources.in_memory import Arrays, Mappings
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
+from ..metrics import shown_metrics
 from ..metrics.baseline import HindsightBaseline, skill
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
@@ -42,7 +43,7 @@ from ..models.error_quantiles import checked_level
 from ..models.prediction_errors import has_errors
 from ..models.scored import Scored
 from ..options import USUAL_LEVEL
-from ..presentation import html, notebook_bar, shown
+from ..presentation import html, notebook_bar
 from ..presentation.json_values import named, plain
 from . import evaluation_summary
 from .importance import ROWS, Importance, measure
@@ -429,6 +430,7 @@ class EvaluateResult:
         """The importance of the columns; None if it was not asked for, or if there are too few rows."""
         answer = scoring.baseline.answer
         self._baseline_answer: Any = self.target.classes[int(answer)] if self.target.task == "binary" else answer
+        self._has_offsets = scoring.baseline.has_offsets
         self.by = scoring.by or ("group" if scoring.groups else None)
         ranked = sorted(scoring.groups.items(), key=lambda item: (-item[1].weight, item[0] is None, item[0] or ""))
         self.groups: dict[str | None, GroupMetrics] = {name: _group_score(one) for name, one in ranked[:SHOWN_GROUPS]}
@@ -448,9 +450,9 @@ class EvaluateResult:
 
     @property
     def baseline_name(self) -> str:
-        """The baseline as text: the most frequent class, or the mean, of the evaluated labels."""
-        answer = shown.given(self._baseline_answer)
-        return f"always predict {answer if self.target.task == 'regression' else repr(answer)}"
+        """The baseline in words: the best constant answer for the evaluated labels."""
+        regression = self.target.task == "regression"
+        return shown_metrics.constant(self._baseline_answer, self.model.options, regression, self._has_offsets)
 
     @property
     def judged_by(self) -> str:

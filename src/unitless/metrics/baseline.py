@@ -185,6 +185,11 @@ class HindsightBaseline:
         return self._evaluated.answer
 
     @property
+    def has_offsets(self) -> bool:
+        """Whether the constant is a number to which the rows' offsets are added."""
+        return self._has_offsets
+
+    @property
     def metrics(self) -> dict[str, float]:
         """The metrics of the constant; empty before the first row."""
         return self._evaluated.metrics

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..losses import LOSSES
+from ..options import Options
 from ..presentation import shown
 from ..presentation.sections import Section, Table
 from .coverage import COVERAGE
@@ -76,6 +77,15 @@ def baseline(metrics: Mapping[str, float], by: str, loss: str, called: str, skil
         return ""
     below = below_baseline(by, skill)
     return f"{main(metrics, by, loss)} ({shown.short(called, 60)})" + (f"; {below}" if below else "")
+
+
+def constant(answer: Any, options: Options, regression: bool, has_offsets: bool) -> str:
+    """The name of the baseline that always gives this answer: a class, or the best constant for the model's loss."""
+    if not regression:
+        return f"always predict {answer!r}"
+    loss = LOSSES[options.loss]
+    what = f"{options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
+    return f"always predict the {what}, {shown.given(answer)}{', with the offset' if has_offsets else ''}"
 
 
 def coverage(metrics: Mapping[str, float], level: float) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from ..data.columns.schema import SPLIT
 from ..data.read_options import Reading
 from ..inference.importance import Importance
 from ..inference.predictor import Predictor
-from ..losses import LOSSES
+from ..metrics import shown_metrics
 from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
 from ..metrics.history import Moment
@@ -129,12 +129,8 @@ class TrainResult:
         if not details.on_holdout or details.baseline is None:
             return ""
         answer = details.baseline.answer
-        if not classes:
-            loss = LOSSES[self.model.options.loss]
-            what = f"{self.model.options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
-            added = ", with the offset" if details.baseline.has_offsets else ""
-            return f"always predict the {what}, {answer:,.6g}{added}"
-        return f"always predict {details.target.classes[bool(answer)] if details.target.task == 'binary' else answer!r}"
+        label = details.target.classes[bool(answer)] if details.target.task == "binary" else answer
+        return shown_metrics.constant(label, self.model.options, not classes, details.baseline.has_offsets)
 
     @property
     def last_label_baseline(self) -> dict[str, float]:
