@@ -114,9 +114,7 @@ def main() -> None:
             rows = str(Path(folder) / "rows.npz")
             X, y = covertype() if "UNITLESS_DATA" in os.environ else made()
             np.savez(rows, X=X, y=y)
-        print(
-            f"{'':14}{'threads':>8}{'seconds':>9}{'speedup':>9}{'CPU s':>8}{'error':>9}{'passes':>8}  digest of predictions"
-        )
+        print(f"{'':14}{'threads':>8}{'seconds':>9}{'speedup':>9}{'CPU s':>8}{'error':>9}{'passes':>8}  digest")
         for job in jobs:
             first = 0.0
             for threads in counts:

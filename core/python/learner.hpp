@@ -315,6 +315,7 @@ void define_learner(nb::module_& m);
 void define_text(nb::module_& m);
 void define_dates(nb::module_& m);
 void define_gather(nb::module_& m);
+void define_remembered(nb::module_& m);
 void define_mixture(nb::module_& m);
 void define_calibration(nb::module_& m);
 void define_bandit(nb::module_& m);

@@ -89,6 +89,7 @@ NB_MODULE(_core, m) {
     define_text(m);
     define_dates(m);
     define_gather(m);
+    define_remembered(m);
     define_learner(m);
     define_mixture(m);
     define_calibration(m);

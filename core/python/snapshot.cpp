@@ -212,11 +212,7 @@ void complete(Snapshot& state) {
 
 }  // namespace
 
-nb::dict snapshot(const PyLearner& self, bool slots) {
-    const Snapshot from = [&] {
-        const nb::gil_scoped_release release;
-        return self.learner.snapshot(slots);
-    }();
+nb::dict fields_of(const Snapshot& from) {
     nb::dict to, form;
     form["settled"] = word_of(model_types, from.settled.model_type);
     Writer writer(to, form);
@@ -228,6 +224,10 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     to["names"] = from.encoder.space == Space::names ? nb::cast(from.encoder.names) : nb::none();
     to["kept"] = from.keeps_average ? "averaged" : "last";
     return to;
+}
+
+nb::dict snapshot(const PyLearner& self, bool slots) {
+    return fields_of(unlocked_get([&] { return self.learner.snapshot(slots); }));
 }
 
 Snapshot snapshot_of(const nb::dict& from) {
@@ -253,5 +253,10 @@ Snapshot snapshot_of(const nb::dict& from) {
 }
 
 void restore(PyLearner& self, const nb::dict& from) { self.load(snapshot_of(from)); }
+
+void define_remembered(nb::module_& m) {
+    nb::class_<Snapshot>(m, "Remembered", "A state of a learner, which can go back to it; cheaper than its fields.")
+        .def("fields", &fields_of, "The state as the dictionary that `_snapshot` returns.");
+}
 
 }  // namespace unitless

@@ -8,7 +8,18 @@ namespace unitless {
 void Trees::save(TreeState& to) const {
     to.candidates = static_cast<std::uint32_t>(candidates_);
     to.unit = unit_;
-    for (std::size_t k = 0; k < count_ && candidates_; ++k) {
+    if (candidates_ == 0) return;
+    std::size_t all = 0, growing = 0;
+    for (const std::uint32_t size : leaves_) {
+        all += size;
+        growing += size < most_ ? size : 0;
+    }
+    for (auto* const by_node : {&to.low, &to.high}) by_node->reserve(2 * all);
+    for (auto* const by_node : {&to.column, &to.child, &to.place}) by_node->reserve(2 * all);
+    to.facts.reserve(all);
+    to.sums.reserve(all * watched_);
+    to.watched.reserve(growing * candidates_ * (3 + watched_));
+    for (std::size_t k = 0; k < count_; ++k) {
         to.sizes.push_back(leaves_[k]);
         to.random.push_back(static_cast<std::uint32_t>(random_[k] >> 32));
         to.random.push_back(static_cast<std::uint32_t>(random_[k]));

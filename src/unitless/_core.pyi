@@ -46,6 +46,11 @@ class Snapshot(TypedDict):
     ensemble: Literal["none", "newton", "snag", "softmax"] | None
     slopes: NDArray[np.float64]  # only in merged models: see merging/means.py
 
+class Remembered:
+    """A state of a learner, which can go back to it; it takes less time and memory than a `Snapshot`."""
+
+    def fields(self) -> Snapshot: ...
+
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
 
@@ -358,7 +363,8 @@ class Learner:
         False if one of them has learned since the merge was planned.
         """
 
-    def _restore(self, snapshot: Snapshot) -> None: ...
+    def _restore(self, snapshot: Snapshot | Remembered) -> None: ...
+    def _remembered(self) -> Remembered: ...
     @property
     def _keeps_average(self) -> bool: ...
     @_keeps_average.setter

@@ -226,7 +226,7 @@ def _one(x: float, job: str) -> pd.DataFrame:
 
 def test_a_model_that_goes_back_is_read_as_it_is_then() -> None:
     model = loaded(trained("number", "linear"))
-    state = model._remembered()
+    state = model._remember()
     model.learn_one({**PLAIN, "job": "smith"}, 3.0)
     model.learn_one({**PLAIN, "job": "baker"}, 9.0)
     model._go_back(state)

@@ -375,7 +375,7 @@ def test_a_model_goes_back_to_a_state_that_it_was_in(rate: Any) -> None:
     labels = np.where(y > 0, "a", "b").astype(object)
     m.learn(rows[:1200], labels[:1200])
     m.keep("averaged")
-    there, before = m._remembered(), pickle.dumps(m)
+    there, before = m._remember(), pickle.dumps(m)
     labels[2000:] = "c"
     rows[-1]["another"] = 3.0
     m.learn(rows[1200:], labels[1200:])
@@ -394,7 +394,7 @@ def test_a_model_goes_back_to_a_state_that_it_was_in(rate: Any) -> None:
 def test_going_back_forgets_the_places_of_names() -> None:
     m = ul.Learner(average=True)
     m.learn_one({"a": 1.0}, 1.0)
-    there = m._remembered()
+    there = m._remember()
     for _ in range(4):
         m.learn_one({"b": 2.0, "a": 1.0}, 3.0)
     m._go_back(there)

@@ -117,7 +117,7 @@ def test_auto_is_settled_by_the_first_row(kind: str) -> None:
 
 def test_a_model_that_goes_back_to_its_beginning_settles_anew() -> None:
     model = ul.Learner(model_type="auto")
-    before = model._remembered()
+    before = model._remember()
     model.learn(*stream(rows=10))
     assert model.model_type is not None
     model._go_back(before)
@@ -155,7 +155,7 @@ def test_a_model_before_its_first_row_can_be_kept(model_type: Any) -> None:
 @pytest.mark.parametrize("model_type", SHAPES)
 def test_a_model_goes_back_to_what_it_remembers(model_type: Any) -> None:
     model = learned(model_type=model_type)
-    before, state = model_file.to_bytes(model), model._remembered()
+    before, state = model_file.to_bytes(model), model._remember()
     model.learn(*stream(rows=50, seed=3, features=4))
     assert model_file.to_bytes(model) != before
     model._go_back(state)

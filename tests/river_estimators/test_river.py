@@ -729,8 +729,8 @@ def test_rivers_pipelines_show_the_explanation() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: UnitlessRegressor(loss="logistic"), "use UnitlessClassifier"),
-        (lambda: UnitlessClassifier(loss="squared"), "must be one of 'logistic', 'hinge'"),
+        (lambda: UnitlessRegressor(loss="logistic"), "is for classes; to predict numbers, use 'squared'"),
+        (lambda: UnitlessClassifier(loss="squared"), "is for numbers; to predict classes, use 'logistic', 'hinge'"),
         (lambda: UnitlessClassifier(rule="adam"), "rule is 'adam'"),
         (lambda: UnitlessClassifier(classes=["one"]), "at least two"),
         (lambda: UnitlessRegressor(missing="drop"), "missing is 'drop'"),

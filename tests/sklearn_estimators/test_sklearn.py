@@ -116,7 +116,7 @@ def test_fit_is_learn_on_the_shuffled_rows(task: str) -> None:
     X, y = data(task, rows=9000)
     at = order(7, 0, len(y))
     learned, held = at[:-900], at[-900:]  # held-out rows are learned at the end
-    streamed = made(task, model_type="linear", ensemble=False)
+    streamed = made(task, model_type="linear", ensemble=False, average=True)  # a stream does not average
     streamed.partial_fit(X[learned], y[learned], **({} if task == "numbers" else {"classes": np.unique(y)}))
     streamed.model_._choose_rates(False)
     streamed.partial_fit(X[learned], y[learned])

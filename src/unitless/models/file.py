@@ -89,7 +89,7 @@ from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
     from .error_quantiles import KnownErrors
-    from .model import Model, State
+    from .model import Model, Remembered
 
 VERSION = 1
 BANDIT = "Bandit"  # the kind in the files of bandits, which are not models
@@ -217,13 +217,13 @@ def _encoded(
     state: _core.Snapshot,
     labels: list[Any] | None,
     training: dict[str, Any] | None,
-    earlier: State | None,
+    earlier: Remembered | None,
     errors: KnownErrors | None,
 ) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     arrays |= {_FORM + name: array for name, array in state["form"].items() if name != "settled"}
     if earlier is not None:
-        arrays[_EARLIER] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
+        arrays[_EARLIER] = np.frombuffer(_encoded(model, earlier[0].fields(), earlier[1], None, None, None), np.uint8)
     header: dict[str, Any] = {
         "version": VERSION,
         "kind": model._kind,
@@ -323,7 +323,7 @@ def from_bytes(data: bytes) -> Any:
     return model
 
 
-def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | None:
+def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> Remembered | None:
     """Return the earlier state that training may go back to; it must be that of a model of the same kind."""
     if data is None:
         return None
@@ -333,7 +333,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
     same = ("kind", "options", "labels", "open", "rates", "columns", "settled", "ensemble")
     _require(all(within.get(name) == header[name] for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
-    return model._remembered()
+    return model._remember()
 
 
 def _fresh(header: dict[str, Any]) -> Model:

@@ -39,6 +39,7 @@ LARGE = 64 << 20  # bytes: notebooks show no features of larger models, because 
 
 Feature: TypeAlias = str | int
 State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
+Remembered: TypeAlias = "tuple[_core.Remembered, list[Label] | None]"
 
 
 def _offsets(offset: Any, rows: int) -> Float64 | None:
@@ -94,7 +95,7 @@ class Model(_core.Learner):
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
-        self._earlier: State | None = None  # the best state so far in an interrupted training
+        self._earlier: Remembered | None = None  # the best state so far in an interrupted training
         self._errors: NumberIntervals | ErrorQuantiles | None = None  # None if errors of predictions were not counted
         self._record: dict[str, Any] | None = None
         self._trained_rows: TrainedRows | None = None
@@ -294,16 +295,17 @@ class Model(_core.Learner):
         """
         self._chooses_rates = choose
 
-    def _remembered(self) -> State:
+    def _remember(self) -> Remembered:
         """Return the current state, for `_go_back`."""
-        return self._state_and_labels()
+        with self._locked():
+            return self._remembered(), getattr(self, "classes", None)
 
-    def _go_back(self, state: State) -> None:
+    def _go_back(self, state: State | Remembered) -> None:
         """Restore an earlier state of this model, or of another one with the same options."""
         with self._locked():
             self._restore_state(state[0])
 
-    def _restore_state(self, state: _core.Snapshot) -> None:
+    def _restore_state(self, state: _core.Snapshot | _core.Remembered) -> None:
         self._restore(state)
         self._settled = self._ensemble = None
 

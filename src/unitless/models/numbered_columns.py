@@ -17,6 +17,7 @@ def named(model: Learner | OneVsAll) -> Learner | OneVsAll:
     columns = state["columns"]
     assert columns is not None
     other = model._fresh(model.options.asdict(), labels, model._open_to_classes(), None)
-    other._go_back(({**state, "columns": None, "names": column_names(columns)}, labels))
+    state["columns"], state["names"] = None, column_names(columns)
+    other._go_back((state, labels))
     assert isinstance(other, Learner | OneVsAll)
     return other

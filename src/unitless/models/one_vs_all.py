@@ -24,7 +24,7 @@ from .classes import Classes, Label, label_array
 from .error_quantiles import checked_level
 from .file import Kind
 from .form_reading import FormReading
-from .model import Model, State
+from .model import Model, Remembered, State
 from .rates import Walk
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class OneVsAll(Model):
     def _open_to_classes(self) -> bool:
         return self._classes.open
 
-    def _go_back(self, state: State) -> None:
+    def _go_back(self, state: State | Remembered) -> None:
         with self._lock:
             self._restore_state(state[0])
             self._classes = Classes(state[1], open=self._classes.open)

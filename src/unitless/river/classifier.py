@@ -10,7 +10,7 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
-from .. import inputs, losses
+from .. import inputs
 from ..errors import InputError, OptionError
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
 from ..models.classes import Classes, Label
@@ -138,8 +138,6 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.tree_patience = tree_patience
-        if loss not in (known := losses.names(for_classes=True)):
-            raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
             "binary",
             rule=rule,

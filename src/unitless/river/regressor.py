@@ -9,8 +9,7 @@ import numpy as np
 from river import base
 from river.utils import dataframe
 
-from .. import losses
-from ..errors import InputError, OptionError
+from ..errors import InputError
 from ..losses import IDENTITY, LOSSES, NumberLoss
 from ..models.prediction_errors import bounds
 from ..options import (
@@ -139,8 +138,6 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.tree_patience = tree_patience
-        if loss in losses.names(for_classes=True):
-            raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         self._begin(
             "regression",
             rule=rule,

@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .. import losses
 from ..data import Target
 from ..data.labels import Numbers, RawLabels, Texts, number_text
 from ..errors import InputError, OptionError
@@ -257,10 +256,6 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self.new_classes == "allow"
 
     def _new_model(self, data: Rows, model_type: ModelType | None = None, stream: bool = False) -> Learner | OneVsAll:
-        if self.loss not in (known := losses.names(for_classes=True)):
-            raise OptionError(
-                f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
-            )
         count = len(self.classes_)
         if not self._open and count < 2:
             raise InputError(f"there is only one class, {self.classes_.tolist()[0]!r}; a classifier needs at least two")

@@ -108,13 +108,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
         if model_type is not None:
             given["model_type"] = model_type
-        if stream and given.get("tree_patience") is None:
-            given["tree_patience"] = 0
         if given.get("target") == "auto":  # the default, which depends on the loss
             del given["target"]
-        options = resolve(
-            task, DataFacts(fitted=bool(self.shuffle), rows=data, count=0 if stream else data.rows), given
-        )
+        fitted = bool(self.shuffle) and not stream
+        options = resolve(task, DataFacts(fitted=fitted, rows=data, count=data.rows), given)
         if options.penalty_note is not None:
             warnings.warn(str(options.penalty_note), stacklevel=4)
         return options

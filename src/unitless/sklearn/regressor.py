@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .. import inputs, losses
+from .. import inputs
 from ..data import Target
 from ..data.labels import Numbers
-from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
@@ -207,8 +206,6 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         return self
 
     def _new_model(self, data: rows.Rows, model_type: ModelType | None = None, stream: bool = False) -> Learner:
-        if self.loss not in (known := losses.names(task="regression")):
-            raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
         model = new_model(self._resolved("regression", data, model_type, stream), "regression")
         assert isinstance(model, Learner)
         return model

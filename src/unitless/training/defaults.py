@@ -103,11 +103,11 @@ def _loss(task: str, options: Mapping[str, Any]) -> str:
     """The loss of the model: the given one, if it is for the task, otherwise the task's default."""
     given = options.get("loss")
     loss: str = DEFAULTS[task] if given is None else given
-    fitting = losses.listed(losses.names(task=task))
-    if task == "regression" and loss in LOSSES and LOSSES[loss].for_classes:
-        raise OptionError(f"loss {loss!r} is for classes; to predict numbers, use {fitting}")
-    if task == "binary" and loss in LOSSES and not LOSSES[loss].for_classes:
-        raise OptionError(f"loss {loss!r} is for numbers; for a binary task, use {fitting}")
+    of_classes = task != "regression"
+    if loss in LOSSES and LOSSES[loss].for_classes != of_classes:
+        labels, others = ("numbers", "classes") if of_classes else ("classes", "numbers")
+        fitting = losses.listed(losses.names(for_classes=of_classes))
+        raise OptionError(f"loss {loss!r} is for {labels}; to predict {others}, use {fitting}")
     second_order = (rule := RULES.get(options["rule"])) is not None and rule.second_order
     if task == "classes" and second_order and given in (None, DEFAULTS["classes"]):
         return losses.names(task="classes")[0]  # a second-order rule learns all classes at once

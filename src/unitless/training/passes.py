@@ -86,6 +86,8 @@ class Passes:
         """
         rows, held = size
         while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model, done)):
+            if done == self.best > 0 and self.state is None:
+                self.state = model._remember()
             if done == 1:  # from now on no other rate can lead, so none needs to learn
                 model._keep_leaders()
             done += 1
@@ -124,7 +126,7 @@ class Passes:
         self.stale = 0 if self._expected_gain(losses[kept]) >= worth else self.stale + 1
         if losses[kept] < self.loss:
             self.loss, self.best, self.kept = losses[kept], done, kept
-            self.state = model._remembered()
+            self.state = None
 
     def _expected_gain(self, loss: float) -> float:
         """The fraction by which the next pass is expected to lower the loss, if the gains go on to shrink as they do.
