@@ -237,7 +237,7 @@ def test_the_progressive_score_is_that_of_predictions_made_before() -> None:
     X, y = data("three")
     classes = np.unique(y)
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-    whole = UnitlessClassifier(ensemble=False).partial_fit(X, y, classes, weight)
+    whole = UnitlessClassifier(model_type="linear", ensemble=False).partial_fit(X, y, classes, weight)
     scores = ul.OneVsAll(classes.tolist(), center=True).learn(X, y, weight)
     exact = np.average(classes[scores.argmax(axis=1)] == y, weights=weight)
     assert whole.progressive_score_ == pytest.approx(exact, rel=1e-12)
@@ -674,7 +674,7 @@ def test_the_model_behind_is_an_ordinary_one(tmp_path: Any) -> None:
         ({"warm_start": 1}, "warm_start is 1"),
         ({"extrapolate": None}, "extrapolate is None"),
         ({"rule": "adam"}, "rule is 'adam'; it must be one of"),
-        ({"loss": "squared_hinge"}, "loss is 'squared_hinge'; a "),
+        ({"loss": "squared_hinge"}, "loss is 'squared_hinge'; it must be one of "),
         ({"learning_rate": "optimal"}, "learning_rate is 'optimal'; it must be a number or 'auto'"),
         ({"learning_rate": -1}, "learning_rate is -1; it must be positive"),
         ({"interactions": 3}, "interactions is 3"),
