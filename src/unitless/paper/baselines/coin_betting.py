@@ -26,8 +26,9 @@ class CoinBetting(GradientLearner):
         θ_i, A_i and W_i are the sum of negative gradients, of their absolute values, and what was won.
         α + W_i is the gambler's wealth; N/t the mean squared length of the normalized rows, as in NAG.
 
-    Departures: Vowpal Wabbit computes in float32, and limits predictions to the range of labels so far. It adds 10⁻⁶ to
-    N, as this does: N has no unit.
+    Departures: Vowpal Wabbit stores the weights w_i that it computed before θ_i changed, so the prediction that it
+    reports for a row does not yet know the row before; here it does. Vowpal Wabbit computes in float32, and limits
+    predictions to the range of labels so far. It adds 10⁻⁶ to N, as this does: N has no unit.
 
     **Unit-free?** Yes; M_i divides x_i wherever x_i stands. Not published with a bound: that is for known ranges, see
     `unitless.paper.theory.coin_betting_bound`.

@@ -19,14 +19,14 @@ class Prodigy(GradientLearner):
     """Prodigy with Adam's steps, "Prodigy: an expeditiously adaptive parameter-free learner" (Mishchenko, Defazio 2023,
     Algorithm 4), with the constants of the authors' program.
 
-        r ← β₃ r + d²/d_0² · g·(w_0 − w),   s ← β₃ s + d²/d_0² · g
+        r ← β₃ r + d²/d_0 · g·(w_0 − w),   s ← β₃ s + d²/d_0 · g
         m ← β₁ m + (1 − β₁) d g,   v ← β₂ v + (1 − β₂) d² g²
-        d ← max(d, c · d_0 r/‖s‖₁),   w ← w − d_old m/(√v + d ε)
+        d ← max(d, c r/‖s‖₁),   w ← w − d_old m/(√v + d ε)
 
     where:
         d estimates the distance to the best weights; it is d_0 = 10⁻⁶ at first, and c = 1 is the parameter to tune.
-        r and s are a gain and a sum of gradients, over d_0 and with d_0 r for the first, as the program has them.
-        β₁ = 0.9, β₂ = 0.999, β₃ = √β₂, ε = 10⁻⁸, and w_0 = 0.
+        r and s are a gain and a sum of gradients. Both are over d_0, as in the program, which avoids small numbers.
+        β₁ = 0.9, β₂ = 0.999, β₃ = √β₂, ε = 10⁻⁸, and w_0 = 0. d_old is the d before the maximum.
 
     **Unit-free?** No: g·w and ‖s‖₁ add features, d is one number for all weights, and ε has a unit.
 
