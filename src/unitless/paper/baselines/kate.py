@@ -22,10 +22,10 @@ class KATE(GradientLearner):
         β is the learning rate.
         η_i is 1/g_i² of the first row whose g_i is not zero.
 
-    Departures: for generalized linear models the paper takes η_i = 1/(∇_i f(w_0))², the gradient of the mean loss of all
-    rows at the first weights. An online learner has not seen all rows, so g_i of the first one stands for it. The
-    authors' program of optimizers has one η for all features and adds 10⁻⁸ to b_i², which has a unit; here nothing is
-    added. A feature whose gradients were all zero is not changed.
+    Departures: for generalized linear models the paper takes η_i = 1/(∇_i f(w_0))², where f is the mean loss of all
+    rows. An online learner has not seen all rows, so the first row stands for them. The authors' optimizer has one η
+    for all features and adds 10⁻⁸ to b_i², which has a unit; here nothing is added. A feature whose gradients were all
+    zero is not changed.
 
     **Unit-free?** Yes: m_i has no unit, b_i² that of g_i². β has the unit of the predictions, so the unit of the labels
     matters.
