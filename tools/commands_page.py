@@ -74,8 +74,12 @@ def _choices(kind: Any) -> str:
 def _table(title: str, rows: list[tuple[str, str]]) -> Iterator[str]:
     yield from (f"| {title} | |", "|---|---|")
     for flags, text in rows:
-        yield f"| {flags} | {text.replace('|', chr(92) + '|').replace('*', chr(92) + '*')} |"
+        yield f"| {_escaped(flags)} | {_escaped(text)} |"
     yield ""
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", r"\|").replace("*", r"\*")
 
 
 if __name__ == "__main__":
