@@ -1,5 +1,5 @@
 # make demo    the main job on bundled data: trains, prints metrics, writes a report and a picture into out/
-# make test    what a change needs: linter, types, formatting, and the tests that take no other process; make test ROOM=data
+# make test    what a change needs: linter, types, formatting, and the tests that take no other process; make test FOLDER=data
 #              runs the tests of one folder, tests/data
 # make test-all   all tests
 # make test-spark   distributed training on Spark; needs Java
@@ -76,7 +76,7 @@ core-tests: $(VENV)/.test
 PYTEST := $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
 # The marks are set in tests/conftest.py.
 pytest: $(VENV)/.test
-	$(PYTEST) $(if $(ROOM),tests/$(ROOM),-m "not (cluster or process or docs or long)")
+	$(PYTEST) $(if $(FOLDER),tests/$(FOLDER),-m "not (cluster or process or docs or long)")
 
 test-all: $(VENV)/.test
 	$(PYTEST)

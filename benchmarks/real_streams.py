@@ -275,10 +275,10 @@ def table(results: dict[str, dict[str, float]], part: str) -> Iterator[str]:
         if ours is None:
             continue
         numbers = "mae" in ours
-        best = (min if numbers else max)(one["mae" if numbers else "accuracy"] for one in found.values() if one)
-        cells = [stream, f"{ours['rows']:,}", f"{ours['last']:.3g}" if numbers else f"{100 * ours['last']:.1f}"]
-        for one in found.values():
-            value = None if one is None else one["mae" if numbers else "accuracy"]
+        values = [ours["last"], *(one and one["mae" if numbers else "accuracy"] for one in found.values())]
+        best = (min if numbers else max)(value for value in values if value is not None)
+        cells = [stream, f"{ours['rows']:,}"]
+        for value in values:
             text = "" if value is None else f"{value:.3g}" if numbers else f"{100 * value:.1f}"
             cells.append(f"**{text}**" if value == best else text)
         yield "| " + " | ".join(cells) + " |"
