@@ -206,7 +206,8 @@ void define_learner(nb::module_& m) {
         .def("_snapshot", &snapshot, "slots"_a = true)
         .def("_restore", &restore, "snapshot"_a)
         .def("_remembered", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.snapshot(); }); })
-        .def("_restore", [](PyLearner& self, const Snapshot& from) { self.load(from); }, "remembered"_a)
+        .def(
+            "_restore", [](PyLearner& self, const Snapshot& from) { self.load(from); }, "remembered"_a)
         .def_prop_rw(
             "_keeps_average",
             [](const PyLearner& self) { return unlocked_get([&] { return self.learner.keeps_average(); }); },
