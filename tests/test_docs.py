@@ -69,6 +69,8 @@ MODULES = [
     "unitless.models.file",
     "unitless.loading",
     "unitless.bandit.evaluation",
+    "unitless.bandit.log",
+    "unitless.serve",
     "unitless.bandit.learning",
     "unitless.bandit.simulation",
     "unitless.merging.merge",
@@ -114,6 +116,7 @@ NEEDS = {
     "unitless.river.regressor": "river",
     "scale-out.md": "unitless.cluster.rounds",
     "unitless.client.clients": "uvicorn",
+    "unitless.serve": "uvicorn",
 }
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 ENGINES = {"ray": "ray", "dask": "distributed", "spark": "pyspark"}  # and the libraries that they need
@@ -210,6 +213,13 @@ def test_the_commands_of_the_readme_print_its_output(tmp_path: pathlib.Path, mon
         ended = shell.close()
     assert ran == 6
     assert ended == [0]
+
+
+def test_names_of_tests_have_at_most_70_letters() -> None:
+    paths = (ROOT / "tests").rglob("*.py")
+    names = [name for path in paths for name in re.findall(r"\bdef (test_\w+)", path.read_text(encoding="utf-8"))]
+    assert len(names) > 1000
+    assert [name for name in names if len(name) > 70] == []
 
 
 def words(text: str) -> int:

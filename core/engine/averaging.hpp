@@ -33,7 +33,7 @@ class Averaging {
     double t() const { return t_; }
     bool started() const { return t_ > 0; }
 
-    // Of the next `rows` rows, the number up to and including the one that triggers the next update.
+    // The number of rows, at most `rows`, up to and including the one that triggers the next update.
     std::size_t rows_until_update(std::uint64_t examples, std::size_t rows) const {
         const std::uint64_t left = next_ - examples;
         return left < rows ? static_cast<std::size_t>(left) : rows;

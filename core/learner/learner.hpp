@@ -215,7 +215,7 @@ class Learner {
     // ---- Falling scales (falling_scales.cpp)
 
     bool has_windows() const { return encoder_.falling() && !holds_scales_; }
-    // Of the next rows, the number up to and including the one that ends the windows of centered columns.
+    // The number of rows, at most `rows`, up to and including the one that ends the windows of centered columns.
     std::size_t rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const;
     // Whether windows have ended since there were `before` examples, and whether a scale falls then.
     bool ends_windows(std::uint64_t before) const;

@@ -69,8 +69,8 @@ class PyLearner {
     NameCache names_;
     MappingEntries entries_;
     std::uint64_t numbering_ = new_numbering();  // identifies the current numbers of names, which table columns cache
-    // Of a model that `train` made: the Python object that reads its rows and labels, and then calls the learner. It
-    // has the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`.
+    // In a model that `train` made: the Python object that reads its rows and labels, and then calls the learner. The
+    // object has the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`.
     nb::object row_access_;
 
     void check_single() const {

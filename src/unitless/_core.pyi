@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 class Snapshot(TypedDict):
-    """Everything that a learner knows. Slots that were never other than zero are left out."""
+    """The whole state of a learner. Slots that have always been zero are left out."""
 
     t: float
     T: float
@@ -47,7 +47,7 @@ class Snapshot(TypedDict):
     slopes: NDArray[np.float64]  # only in merged models: see merging/means.py
 
 class Remembered:
-    """A state of a learner, which can go back to it; it takes less time and memory than a `Snapshot`."""
+    """A state that a learner can return to. It takes less time and memory than a `Snapshot`."""
 
     def fields(self) -> Snapshot: ...
 
@@ -57,77 +57,77 @@ def kernels() -> list[str]:
 def merged_slots(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]], merging: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
+    """Merge the slots of several models: the scale, H by lane, and v by lane, followed by the averages of v."""
 
 most_second_order: int
 """How many features have a place in second-order learners."""
 
 def inverted(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
-    """The inverse of a positive definite matrix, and whether it was one: the same bits on all machines."""
+    """The inverse of a matrix, and whether the matrix is positive definite; it has the same bits on all machines."""
 
 def multiplied(matrix: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A matrix times each of the vectors, [vector][number]."""
+    """The product of a matrix with each vector; the array of vectors has one row for each."""
 
 def numbered_names(lists: list[list[str]]) -> tuple[list[str], list[NDArray[np.uint32]]]:
-    """All names of several lists in the order in which they are first met; and for each list, their places in it."""
+    """The different names of several lists, in order of first occurrence; and the numbers of the names of each list."""
 
 def keep_memory() -> None:
-    """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
+    """Keep freed memory in this process. Memory that returns to the system is cleared before it is used again."""
 
 def thread_count() -> int:
     """How many threads may work: UNITLESS_THREADS, or as many as there are cores."""
 
 def work_alone(from_here_on: bool) -> None:
-    """Whether models that this thread works at, from here on, are worked at by no other thread."""
+    """Declare that no other thread uses the models that this thread uses from now on; False withdraws it."""
 
 def _before_fork() -> None:
-    """Wait until no thread is inside a learner, and keep others out."""
+    """Wait until no thread uses a learner, and let no other thread begin."""
 
 def _after_fork() -> None:
-    """Let threads into the learners again."""
+    """Let threads use learners again."""
 
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
-    """Where the last whole row of CSV ends, or the first; or 0."""
+    """The place after the last complete row of CSV text (after the first one, if `first`); 0 if no row is complete."""
 
 date_forms: tuple[str, ...]
 
 def written_dates(
     ends: NDArray[np.int64], text: NDArray[np.uint8], form: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-    """The moments that texts stand for, in microseconds; how far each is ahead of UTC; and whether it is one."""
+    """Read texts as dates: their times in microseconds, their offsets from UTC, and whether each text is a date."""
 
 def written_date(text: str, form: str) -> tuple[int, int] | None:
-    """The moment that one text stands for, and how far it is ahead of UTC; None if it is not one."""
+    """Read one text as a date: its time in microseconds and its offset from UTC; None if it is not a date."""
 
 def written_numbers(
     ends: NDArray[np.int64], text: NDArray[np.uint8], form: str, marks: list[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """The numbers that texts stand for, and whether each is one (0), missing (1) or something else (2)."""
+    """Read texts as numbers. The second array is 0 for a number, 1 for a missing value, and 2 for anything else."""
 
 def row_places(
     data: NDArray[np.uint8], delimiter: str, comment: str, every: int, since: int
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """How many rows a text of whole rows has, and by how many numbers they are called; then places among them.
+    """Count the complete rows of a text, and the numbers by which rows are called; then return places among the rows.
 
-    A place comes after every so many rows, the first one as if `since` of them had come before: offsets, and the rows
-    and numbers before each.
+    There is a place after every `every` rows, counted as if `since` rows came before the text. The three arrays have
+    the offset of each place, and the numbers of rows and of row numbers before it.
     """
 
 def pack_records(columns: list[NDArray[Any]], offsets: list[int], sizes: list[int], out: NDArray[np.uint8]) -> bool:
-    """Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size there.
+    """Write columns into records, each at its offset. Columns of 1 or 4 bytes there become whole numbers.
 
-    Whether all values fit.
+    Returns whether all values fit.
     """
 
 def gather_rows(
     pieces: list[NDArray[Any]], piece: NDArray[np.int64], row: NDArray[np.int64], out: NDArray[Any]
 ) -> None:
-    """Rows of several matrices of one type."""
+    """Copy rows of several matrices of one type into `out`."""
 
 def entry_starts(
     starts: list[NDArray[np.int64]], piece: NDArray[np.int64], row: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Where the entries of rows of several compressed matrices begin when they follow one another."""
+    """The offsets of rows of several compressed matrices when their entries are copied one after another."""
 
 def gather_entries(
     starts: list[NDArray[np.int64]],
@@ -136,17 +136,17 @@ def gather_entries(
     row: NDArray[np.int64],
     out: NDArray[Any],
 ) -> None:
-    """The entries of rows of several compressed matrices."""
+    """Copy the entries of rows of several compressed matrices into `out`."""
 
 def rows_below(key: int, first: int, count: int, highest: int) -> NDArray[np.int64]:
-    """Which of so many rows, from the first number on, have hashes up to the highest; from 0."""
+    """The places, from 0, of those of `count` rows, numbered from `first`, whose hash is at most `highest`."""
 
 def gather_text(
     pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64], first: int = 0, next: int = 0
 ) -> TextRows:
-    """Rows of several texts as if they had been read in this order.
+    """Rows of several texts, as if they had been read in this order.
 
-    The first one also mentions the indices from `first` to before `next`.
+    The first row also has the indices from `first` up to, but without, `next`.
     """
 
 class TableColumns:
@@ -160,13 +160,13 @@ class TableColumns:
 class WaitingErrors:
     def __init__(self) -> None: ...
     def add(self, scores: float | NDArray[np.float64], truth: float, weight: float, /) -> bool:
-        """Note a row, with one score or one for each class. True if it is time to take all of them."""
+        """Store a row, with one score or one for each class. Returns True if all rows should be taken now."""
 
     def rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Of the rows so far: scores, one row after the other; labels; weights; how many scores each row has."""
+        """The scores of all stored rows, one row after the other; labels; weights; the number of scores of each row."""
 
     def take(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """The same; then there are none."""
+        """Return what `rows` returns, and remove all rows."""
 
     def __len__(self) -> int: ...
 
@@ -204,10 +204,10 @@ class Learner:
         kernel: str,
     ) -> None: ...
     def learn_one(self, x: Mapping[str, float], y: float, weight: float = 1.0, offset: float = 0.0) -> float:
-        """Learn from one mapping of names to numbers; gives the prediction made before the update."""
+        """Learn one mapping of names to numbers. Returns the prediction made before the update."""
 
     def predict_one(self, x: Mapping[str, float], offset: float = 0.0, *, extrapolate: bool = False) -> float:
-        """The prediction for one mapping of names to numbers; changes nothing."""
+        """Predict one mapping of names to numbers, without any change of the learner."""
 
     def _learn_features(self, x: Mapping[str, float], y: float, weight: float = 1.0, offset: float = 0.0) -> float: ...
     def _predict_features(self, x: Mapping[str, float], offset: float = 0.0, extrapolate: bool = False) -> float: ...
@@ -232,9 +232,9 @@ class Learner:
     def _learn_row(
         self, columns: TableColumns, row: Any, y: float, weight: float = 1.0, offset: float = 0.0
     ) -> float | None:
-        """Learn from a row of a table; gives the prediction made before the update.
+        """Learn one row of a table. Returns the prediction made before the update.
 
-        None if the row has to be read with more care: then nothing has changed.
+        Returns None, and changes nothing, if only the general way can read the row.
         """
 
     def _learn_row_wide(
@@ -243,7 +243,7 @@ class Learner:
     def _predict_row(
         self, columns: TableColumns, row: Any, extrapolate: bool = False, offset: float = 0.0
     ) -> float | None:
-        """The prediction for a row of a table; None if it has to be read with more care."""
+        """Predict one row of a table; None if only the general way can read the row."""
 
     def _predict_row_wide(
         self, columns: TableColumns, row: Any, extrapolate: bool = False
@@ -251,15 +251,16 @@ class Learner:
     def _winner_of_row(
         self, columns: TableColumns, row: Any, extrapolate: bool = False, offset: float = 0.0
     ) -> int | None:
-        """The place of the class with the largest score."""
+        """The number of the class with the largest score."""
 
     def _word_features(self, column: str, text: str, ngrams: bool) -> list[str]:
-        """The names of a text's words in a column of words, known or not; one that words share is there for each."""
+        """The names of the features of a text's words, known or not; features that several words share are repeated."""
 
     def _access_rows_with(self, access: Any) -> None:
-        """Leave the rows of `learn_one` and `predict_one` to an object, which must not hold the learner; None for none.
+        """Pass the rows of `learn_one` and `predict_one` to an object; None ends this.
 
-        It has the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`.
+        The object has the methods `learn(x, y, weight, offset)` and `predict(x, offset, extrapolate)`, and no reference
+        to the learner.
         """
 
     def _learn_named(
@@ -350,17 +351,17 @@ class Learner:
         tau: NDArray[np.float64],
     ) -> NDArray[np.float64]: ...
     def _snapshot(self, slots: bool = True) -> Snapshot:
-        """All that it knows; without slots, none of the arrays that have an entry for each."""
+        """The whole state. Without slots, the arrays that have an entry for each slot are left out."""
 
     def _read_slots(
         self, slots: NDArray[np.uint32], lanes: NDArray[np.uint32]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Scale, H and values of some slots: see `merged_slots`."""
+        """The scale, H and the values of some slots; see `merged_slots`."""
 
     def _load_merged(self, snapshot: Snapshot, parts: list[dict[str, Any]], merging: dict[str, Any]) -> bool:
-        """Become what a snapshot without slots says, with slots merged from those of other learners.
+        """Take over a snapshot without slots, with slots that are merged from those of other learners.
 
-        False if one of them has learned since the merge was planned.
+        Returns False if one of these learners has learned since the merge was planned.
         """
 
     def _restore(self, snapshot: Snapshot | Remembered) -> None: ...
@@ -391,14 +392,14 @@ class Learner:
     def limited_labels(self) -> int: ...
 
 class Mixture:
-    """A mixture of members by itself, for tests: learners mix by themselves.
+    """A mixture of members without a learner, for tests.
 
     `kind`: "logistic", "squared", "classes" or "other". Predictions are [member, head], with one head but for classes.
     """
 
     def __init__(self, kind: str, members: int) -> None: ...
     def say(self, members: NDArray[np.float64], offset: float = 0.0) -> NDArray[np.float64]:
-        """What is said of a row, by head."""
+        """The mixture's prediction of a row, one number for each head."""
 
     def learn(
         self,
@@ -408,20 +409,20 @@ class Mixture:
         losses: NDArray[np.float64] | None = None,
         offset: float = 0.0,
     ) -> None:
-        """Learn the row's label. `losses`: by member, for the kind "other"."""
+        """Learn the row's label. `losses` has the loss of each member, for the kind "other"."""
 
     def save(self) -> NDArray[np.float64]:
-        """All that it knows."""
+        """The whole state."""
 
     def load(self, state: NDArray[np.float64]) -> None:
-        """Go on from there."""
+        """Continue from a saved state."""
 
 ERROR_LEVELS: list[float]
 
 def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:
     """The quantile of |error| at a level; infinite if there are too few rows.
 
-    `steady`: the mean of the quantile over the last rows.
+    With `steady`, the mean of this quantile over the last rows.
     """
 
 def follow_errors(
@@ -430,7 +431,7 @@ def follow_errors(
     weight: NDArray[np.float64] | None,
     level: float | None,
 ) -> NDArray[np.float64] | None:
-    """Bring quantiles of |error| up to date, row after row; with a level, what `error_reach` was before each row."""
+    """Update the quantiles of |error|, row by row. With a level, returns `error_reach` before each row."""
 
 NUMBER_INTERVALS_SIZE: int
 
@@ -446,12 +447,12 @@ def follow_numbers(
     weight: NDArray[np.float64] | None,
     level: float | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Updates the intervals of numbers, row after row. With a level, returns the limits before each row."""
+    """Update the intervals of numbers, row by row. With a level, returns the limits before each row."""
 
 def scale_numbers(
     state: NDArray[np.float64], predictions: NDArray[np.float64], labels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Updates the scale of errors only. Returns the errors of the rows divided by the final scale."""
+    """Update only the scale of errors. Returns the errors of the rows, divided by the final scale."""
 
 MOST_EXACT: int
 BUCKETS: int
@@ -477,7 +478,7 @@ def normal_below(x: float) -> float:
     """The distribution function of the standard normal distribution."""
 
 class TextRows:
-    """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""
+    """What was read from a chunk of text: rows of named features with their labels, and lines that cannot be read."""
 
     @property
     def rows(self) -> int: ...
@@ -539,18 +540,18 @@ class TextRows:
         tag_ends: NDArray[np.int64],
         offset: NDArray[np.float64],
     ) -> TextRows:
-        """Rows from the arrays that they consist of."""
+        """Make rows from their arrays."""
 
     def select(self, mask: NDArray[np.bool_]) -> TextRows:
-        """The rows where the mask is true; names keep their numbers."""
+        """The rows where the mask is true; the numbers of names stay the same."""
 
 class VwReader:
-    """Reads Vowpal Wabbit's text, chunk by chunk; features that the patterns leave out are checked, but not given."""
+    """Reads Vowpal Wabbit's text, chunk by chunk. Features that the patterns leave out are only checked."""
 
     def __init__(self, ignore: list[str] = ..., only: list[str] = ...) -> None: ...
     @property
     def idle(self) -> list[str]:
-        """Patterns that have meant nothing so far."""
+        """Patterns that no namespace has matched so far."""
 
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
         """The complete lines of a chunk."""
@@ -559,7 +560,7 @@ class LibsvmReader:
     """Reads libsvm's and svmlight's text, chunk by chunk."""
 
     highest: tuple[int, bool]
-    """One after the highest index so far; and whether no gap was too wide for all indices below it to be mentioned."""
+    """The highest index so far plus 1; and whether all gaps between indices are small enough to name every index."""
 
     def __init__(self, zero_based: bool) -> None: ...
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
@@ -589,4 +590,4 @@ class CsvReader:
         ]
         | None
     ):
-        """Whole rows as arrays, or None if they are not plain."""
+        """Complete rows as arrays; None if only the general way can read them."""

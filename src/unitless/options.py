@@ -148,15 +148,15 @@ class Options:
         interactions: products of features: 2 (all pairs), ordered (all pairs, both ways), or certain pairs. Default:
             none.
         bits: hash the names of features into 2^BITS places, to bound the memory: 1 to 30. Default: no hashing.
-        average: keep the average of the weights as well, of which a fit uses what is better. Default: on for a linear
-            fit.
+        average: also compute the average of the weights; a fit then uses the average or the last weights, whichever
+            predict the held-out rows better. Default: on for a linear fit.
         model_type: what the model can express: linear; curves (3 to 4 times the time), trees (10 to 20 times), auto
             (trees unless the data is wide or sparse), or 'curves only'. Default: auto.
         ensemble: combine several learners: second order for tables, softmax for classes, snag for wide and sparse data.
             Default: on, but off where rules are compared or the learning rate is a number.
-        sparsity: set weights that matter little to zero: auto, or a number without a unit, for which 1 is a good value.
-            Default: 0.
-        l2: pull weights toward zero, by a number without a unit. Default: 0.
+        sparsity: set the weights of features with little effect to zero: auto, or a number; a larger one sets more
+            weights to zero, and 1 is a good value. Default: 0.
+        l2: pull weights toward zero by this number, which does not depend on units. Default: 0.
         n_trees: the number of trees, from 1 to 1024; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256,
             and 1,024 for a fit of 50,000 rows or more.

@@ -135,7 +135,7 @@ def test_a_learner_that_began_anew_counts_as_a_new_one() -> None:
     assert 0 < N < model._snapshot()["form"]["trees.N"]
 
 
-def test_labels_that_follow_each_other_are_predicted_and_prediction_is_pure() -> None:
+def test_autocorrelated_labels_are_predicted_and_prediction_is_pure() -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(3000, 3))
     y = np.where(np.cumsum(rng.random(3000) < 0.05) % 2, 1.0, -1.0)

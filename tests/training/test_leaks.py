@@ -73,6 +73,82 @@ def test_a_code_with_digits_of_the_class_is_named() -> None:
     assert "'code'" in note
 
 
+def test_two_columns_that_each_give_the_label_away_do_not_hide_each_other() -> None:
+    frame = table()
+    frame["churned"] = np.where(frame.age + 10 * frame.noise > 40, "yes", "no")
+    frame["status"] = frame.churned.map({"yes": "closed", "no": "open"})
+    frame["flag"] = (frame.churned == "yes").astype(int)
+    (note,) = leaks(frame.drop(columns="noise"), "churned")
+    assert "each of the columns 'status' and 'flag' alone predicts" in note
+    assert "ignore='status' and ignore='flag'" in note
+    frame["dollars"], frame["euros"] = (numbers(frame, 1.0) * rate for rate in (1.0, 0.92))
+    frame["pounds"] = (frame.dollars * 0.8).round(2)
+    (note,) = leaks(frame.drop(columns=["noise", "churned", "status", "flag"]), "dollars")
+    assert "each of the columns 'euros' and 'pounds' alone predicts" in note
+
+
+def test_a_sum_is_found_if_one_part_alone_predicts_nearly_all_of_it() -> None:
+    frame = table()
+    rng, busy = np.random.default_rng(5), np.exp(0.03 * frame.age)
+    frame["casual"], frame["registered"] = rng.poisson(5 * busy), rng.poisson(60 * busy)
+    frame["count"] = frame.casual + frame.registered
+    (note,) = leaks(frame, "count")
+    assert "columns 'casual' and 'registered' alone predict" in note
+
+
+def test_two_columns_whose_product_is_the_label_are_named() -> None:
+    frame, rng = table(), np.random.default_rng(6)
+    frame["unit_price"], frame["quantity"] = rng.gamma(3, 100, ROWS).round(2), rng.integers(1, 30, ROWS)
+    frame["total"] = frame.unit_price * frame.quantity
+    (note,) = leaks(frame, "total")
+    assert "columns 'unit_price' and 'quantity' alone predict" in note
+
+
+def test_two_numbers_of_which_the_larger_one_is_the_label_are_named() -> None:
+    frame, rng = table(), np.random.default_rng(7)
+    frame["paid"] = rng.gamma(3, 100, ROWS)
+    frame["due"] = frame.paid + rng.normal(0, 50, ROWS)
+    frame["overdue"] = frame.due > frame.paid
+    (note,) = leaks(frame, "overdue")
+    assert "columns 'paid' and 'due' alone predict" in note
+
+
+def test_a_number_that_is_zero_for_one_class_is_named() -> None:
+    frame = table()
+    frame["churned"] = np.where(frame.age + 10 * frame.noise > 40, "yes", "no")
+    refund = np.random.default_rng(8).gamma(2, 10, ROWS)
+    (note,) = leaks(frame.assign(refund=np.where(frame.churned == "yes", refund, 0)).drop(columns="noise"), "churned")
+    assert "column 'refund' alone predicts" in note
+
+
+def small(rows: int) -> pd.DataFrame:
+    frame = table()[:rows]
+    return frame.assign(churned=np.where(frame.age + 10 * frame.noise > 40, "yes", "no")).drop(columns="noise")
+
+
+@pytest.mark.parametrize("rows", [100, 160, 240])
+def test_small_tables_are_looked_at_too(rows: int) -> None:
+    frame = small(rows)
+    frame["status"] = frame.churned.map({"yes": "closed", "no": "open"})
+    (note,) = leaks(frame, "churned")
+    assert "column 'status' alone predicts" in note
+    assert leaks(frame.drop(columns="status"), "churned") == []
+
+
+def test_a_table_of_a_few_rows_many_times_has_no_leak() -> None:
+    """Every column with different values in different rows tells which row it is."""
+    frame = pd.concat([table()[:10]] * 50).sample(frac=1, random_state=0)
+    assert leaks(frame.assign(y=lambda rows: rows.age * rows.noise), "y") == []
+
+
+def test_one_far_label_makes_no_leak() -> None:
+    """The mean of the learned labels is then useless, so that every column does far better than it."""
+    frame = table()
+    frame["y"] = numbers(frame, 1.0)
+    frame.loc[5, "y"] = 1e12
+    assert leaks(frame.drop(columns="noise"), "y") == []
+
+
 def orders() -> pd.DataFrame:
     frame, rng = table(), np.random.default_rng(3)
     frame["ordered"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 365, ROWS), "D")

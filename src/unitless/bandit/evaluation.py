@@ -262,6 +262,13 @@ def replay(
         bandit: the bandit, which learns the log. Default: None, a new `Bandit()`.
         reward_range: the least and the largest possible reward. Default: None, unknown.
         level: the level of the intervals. Default: 0.95.
+
+    Example:
+        >>> import unitless as ul
+        >>> log = [ul.bandit.Logged({}, ["a", "b"], "ab"[i % 2], i % 2, {"a": 0.5, "b": 0.5}) for i in range(1000)]
+        >>> found = ul.bandit.replay(log, reward_range=(0, 1))
+        >>> found.logged.value, found.dr.value > 0.8
+        (0.5, True)
     """
     found, learner = Evaluator(reward_range, level), Bandit() if bandit is None else bandit
     for one in _rows(log):

@@ -57,6 +57,14 @@ def read_log(path: str | os.PathLike[str], format: Format | None = None) -> Iter
         format: "json": a line for each decision, with the fields of `Logged`; "dsjson" or "cb" (also with features of
             actions): the formats of Vowpal Wabbit, where a reward is the negative cost. Default: None, as the content
             suggests.
+
+    Example:
+        >>> import tempfile, unitless as ul
+        >>> log = [ul.bandit.Logged({}, ["a", "b"], "ab"[i % 2], i % 2, {"a": 0.5, "b": 0.5}) for i in range(4)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = ul.bandit.write_log(log, folder + "/log.jsonl")
+        ...     [one.reward for one in ul.bandit.read_log(folder + "/log.jsonl")]
+        [0, 1, 0, 1]
     """
     if format is not None:
         _check(format)
@@ -81,6 +89,13 @@ def write_log(log: Iterable[Logged], path: str | os.PathLike[str], format: Forma
         log: the decisions. In the formats of Vowpal Wabbit, those without a reward are left out.
         path: the file.
         format: as for `read_log`. Default: "json".
+
+    Example:
+        >>> import tempfile, unitless as ul
+        >>> log = [ul.bandit.Logged({"hour": 9}, ["a", "b"], "b", 1.0, {"a": 0.5, "b": 0.5})]
+        >>> with tempfile.NamedTemporaryFile(suffix=".dsjson") as file:
+        ...     ul.bandit.write_log(log, file.name, "dsjson")
+        1
     """
     _check(format)
     write = {"json": as_json, "dsjson": vw_logs.as_dsjson, "cb": vw_logs.as_cb}[format]

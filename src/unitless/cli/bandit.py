@@ -1,4 +1,4 @@
-"""unitless bandit: how good a contextual bandit would be, by a table with labels or by a log of decisions."""
+"""unitless bandit: how good a contextual bandit would be, judged by a table with labels or by a log of decisions."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _FORMAT = Literal["json", "dsjson", "cb"]
 OPTIONS = (
     Flag(
         "what",
-        "simulate: learn a table as a bandit would. evaluate: how good policies would have been, by a log of "
-        "decisions. convert: write a log in another format.",
+        "simulate: let a bandit choose the labels of a table, and report its rewards. evaluate: estimate from a log of "
+        "decisions the rewards that policies would have had. convert: write a log in another format.",
         What,
         argument=True,
         required=True,
@@ -42,26 +42,39 @@ OPTIONS = (
     options.DATA,
     options.TARGET,
     Flag("rounds", "simulate: the largest number of decisions.", int, 10_000, panel=LEARNING, least=1),
-    Flag("delay", "simulate: after how many further decisions a reward comes.", int, 0, panel=LEARNING, least=0),
+    Flag(
+        "delay",
+        "simulate: how many further decisions are made before a reward arrives.",
+        int,
+        0,
+        panel=LEARNING,
+        least=0,
+    ),
     Flag("model_type", "What the models of rewards can express: linear, curves, trees or auto.", str, "auto", LEARNING),
     Flag("seed", "Random seed for the choice of rows and of actions.", int, 0, LEARNING, library="random_state"),
-    Flag("full", "simulate: also learn the rewards of all actions, for comparison.", bool, True, off="--no-full"),
+    Flag(
+        "full",
+        "simulate: for comparison, also run a bandit that sees the rewards of all actions.",
+        bool,
+        True,
+        off="--no-full",
+    ),
     Flag(
         "policy",
-        "evaluate: an action that is always chosen, or the file of a bandit. Default: each action, a random choice, "
-        "and a new bandit that learns the log.",
+        "evaluate: the policy: an action, which is always chosen, or the file of a bandit. Default: every action, a "
+        "random choice, and a new bandit that learns the log.",
         panel=LEARNING,
         many=True,
     ),
     Flag(
         "reward_range",
-        "evaluate: the least and the largest possible reward, such as 0,1. Default: unknown; then intervals are for "
-        "logs of at least 100 decisions.",
+        "evaluate: the least and the largest possible reward, such as 0,1. Default: unknown; intervals then need at "
+        "least 100 decisions.",
         metavar="LOW,HIGH",
     ),
-    Flag("level", "evaluate: the level of the intervals.", float, 0.95),
+    Flag("level", "evaluate: the level of the confidence intervals.", float, 0.95),
     Flag("to", "convert: the format to write: json, dsjson or cb.", _FORMAT, "json", panel=OUTPUT),
-    Flag("output", "convert: the file to write. Default: none, it must be given.", panel=OUTPUT, short="-o"),
+    Flag("output", "convert: the file to write; it must be given. Default: none.", panel=OUTPUT, short="-o"),
     options.JSON,
 )
 
@@ -83,10 +96,10 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Contextual bandits: what one would earn on your data, and what other policies would have earned.
+    """Simulate a contextual bandit on labeled data, and evaluate policies by a log of decisions.
 
     A bandit chooses one of several actions and sees the reward of that action only. Logs are lines of JSON, or
-    Vowpal Wabbit's dsjson or cb text; the intervals of evaluate are right however often you look.
+    Vowpal Wabbit's dsjson or cb text. The confidence intervals of evaluate stay valid while a log grows.
     """
     from ..bandit import read_log, simulate, write_log  # noqa: PLC0415
     from ..errors import Option, OptionError, Phrase  # noqa: PLC0415
@@ -97,10 +110,10 @@ def command(
         _show(found.asdict(), _simulated(found), as_json)
         return
     if len(data) > 1:
-        raise OptionError(f"{what} reads one log, and there are {len(data)} files")
+        raise OptionError(f"{what} reads one log, but {len(data)} files are given")
     if what == "convert":
         if output is None:
-            raise OptionError(Phrase("say which file to write, with ", Option("output")))
+            raise OptionError(Phrase("name the file to write with ", Option("output")))
         print(f"wrote {shown.count(write_log(read_log(data[0]), output, to), 'decision')} to {output}")
         return
     policies = _policies(data[0], arguments.listed(policy), _range(reward_range), level, model_type, seed)
@@ -178,7 +191,7 @@ def _evaluated(log: str, policies: dict[str, Evaluation]) -> Section:
         ),
         ("mean reward", f"{shown.number(first.logged.value)} ({interval(first.logged)})"),
     ]
-    header = ["policy", "ips", "snips", "dr", f"{first.level:.0%} interval of dr", "rows that tell", "better"]
+    header = ["policy", "ips", "snips", "dr", f"{first.level:.0%} interval of dr", "effective rows", "better"]
     ranked = sorted(policies.items(), key=lambda item: -item[1].dr.value)
     rows = [
         [

@@ -28,12 +28,19 @@ OPTIONS = (
     Flag("output", "The file to save the merged model to.", short="-o", required=True, panel=OUTPUT, metavar="FILE"),
     Flag(
         "base",
-        "The file of the model from which all were continued; only what each has learned since is merged. "
-        "Default: none.",
+        "The model file from which the training of all models was continued (train --resume); its rows are counted "
+        "once. Default: none; the models have no rows in common.",
         panel=MERGING,
         metavar="FILE",
     ),
-    Flag("bounded", "Keep predictions within the range of the parts' predictions.", bool, False, panel=MERGING),
+    Flag(
+        "bounded",
+        "Average each weight times its scale, so that no prediction is larger than the models' can be; on random parts "
+        "of the data the default is more accurate.",
+        bool,
+        False,
+        panel=MERGING,
+    ),
     options.JSON,
 )
 
@@ -41,8 +48,8 @@ OPTIONS = (
 def command(*, models: list[str], output: str, base: str | None, bounded: bool, as_json: bool) -> None:
     """Merge models that were trained separately, each on a part of the data, into one.
 
-    The merged weights are averages; a model counts the more for a feature, the more it has learned about it. The
-    models must have been trained with the same columns and labels.
+    The merged weights are averages, in which a model that has learned more about a feature counts for more. The models
+    must have been trained with the same options, columns and labels.
     """
     from ..data.sources.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415

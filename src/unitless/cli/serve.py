@@ -9,7 +9,7 @@ from ..serve.settings import LIMITS, SAFETY, SETTINGS
 from .options import Flag
 
 NAME = "serve"
-STOPPED = "stopped before it was ready; nothing that was learned earlier is lost"
+STOPPED = "stopped before it was ready; no learned row is lost"
 EXAMPLES = """
 [bold]Examples[/]
 
@@ -74,6 +74,8 @@ def command(*, new_token: str | None, **given: Any) -> int:
     Rows are learned in the order of their arrival. The server writes each request to a log before it answers, so
     that a crash changes no model. Settings can also be given in a file (--config) and in the environment
     (UNITLESS_SERVE_PORT=8000). After SIGTERM or Ctrl-C the server finishes all requests, then stops.
+
+    A TIME is a number with a unit: ms, s, m, h or d, such as 90s or 7d. A SIZE is one with kB, MB or GB, such as 64MB.
     """
     if new_token is not None:
         return _new_token(new_token, given["token_file"])

@@ -79,7 +79,7 @@ class TableOfMappings(Frames):
 
     @property
     def reads_ahead(self) -> bool:
-        """No: mappings may come from anything, which may not like another thread."""
+        """False: an iterable of mappings may be one that only its own thread may use."""
         return False
 
 

@@ -26,6 +26,11 @@ def serve(**settings: Any) -> None:
     Raises:
         OptionError: a setting does not exist or cannot be used.
         Error: the server cannot start.
+
+    Example:
+        >>> import unitless as ul
+        >>> ul.serve(data="service", create=["prices"])  # doctest: +SKIP
+        unitless serves 1 model: page http://127.0.0.1:8000/
     """
     from .settings import Settings  # noqa: PLC0415  (only servers need what follows)
 
@@ -38,7 +43,25 @@ def serve(**settings: Any) -> None:
 
 
 def background(**settings: Any) -> AbstractContextManager[Background]:
-    """A server in a thread, for as long as the block lasts: `with background(data="folder", port=0) as server:`."""
+    """Serve models in a background thread, until the end of a `with` block; for notebooks and tests.
+
+    Args:
+        settings: as for `serve`; `port=0` takes a free port.
+
+    Returns:
+        A context manager. Its value has the address of the server (`url`) and its `port`.
+
+    Raises:
+        OptionError: a setting does not exist or cannot be used.
+
+    Example:
+        >>> import tempfile, unitless as ul
+        >>> from unitless.client import Client
+        >>> with ul.serve.background(data=tempfile.mkdtemp(), port=0, create=["prices"]) as server:
+        ...     with Client(server.url) as client:
+        ...         client.learn("prices", {"area": 90}, 315_000).status
+        'learned'
+    """
     from .settings import Settings  # noqa: PLC0415
 
     read = Settings.of(**settings)

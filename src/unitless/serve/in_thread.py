@@ -13,15 +13,10 @@ from .settings import Settings
 
 
 class Background:
-    """Serves until the end of the `with` block.
+    """A server that runs in a background thread until the end of its `with` block; see `unitless.serve.background`.
 
     Args:
-        settings: of the server.
-
-    Example:
-        >>> with unitless.serve.background(data="folder", port=0) as server:  # doctest: +SKIP
-        ...     print(server.url)
-        http://127.0.0.1:40123/
+        settings: the settings of the server.
     """
 
     def __init__(self, settings: Settings) -> None:

@@ -166,36 +166,52 @@ class Settings:
         _models, (), "A new model to begin with, if it is not there yet: NAME or NAME={options}.", DATA, "NAME", True
     )
     ingest: tuple[tuple[str, str], ...] = _setting(
-        _sources, (), "Learn what a broker has: NAME=redis://... or NAME=kafka://...", DATA, "NAME=URL", True
+        _sources,
+        (),
+        "A message broker whose rows the model NAME learns: NAME=redis://... or NAME=kafka://...",
+        DATA,
+        "NAME=URL",
+        True,
     )
     replica_of: str | None = _setting(
-        _text, None, "Predict only, as a replica of a folder, or of redis://... or kafka://...", DATA, "DIR|URL"
+        _text,
+        None,
+        "Only predict, as a copy of another server: its folder, or the redis://... or kafka://... that it reads.",
+        DATA,
+        "DIR|URL",
     )
-    host: str = _setting(_text, "127.0.0.1", "The address to listen on; others than this machine need tokens.", NETWORK)
-    port: int = _setting(_whole(0, 65535), 8000, "The port of HTTP; 0 takes a free one.", NETWORK)
-    vw_port: int | None = _setting(_whole(0, 65535), None, "A port that speaks the lines of Vowpal Wabbit.", NETWORK)
-    vw_model: str | None = _setting(_text, None, "The model on that port; the only one if not given.", NETWORK)
-    personalizer: str | None = _setting(
-        _text, None, "The bandit that answers calls of Azure Personalizer; the only one if not given.", NETWORK
+    host: str = _setting(
+        _text,
+        "127.0.0.1",
+        "The address to listen on: 127.0.0.1 for clients on this machine only; 0.0.0.0 for all machines, with tokens.",
+        NETWORK,
     )
-    token_file: Path | None = _setting(_path, None, "The tokens and what their holders may do.", SAFETY, "FILE")
+    port: int = _setting(_whole(0, 65535), 8000, "The port of HTTP; 0 takes a free port.", NETWORK)
+    vw_port: int | None = _setting(
+        _whole(0, 65535), None, "A port for clients of Vowpal Wabbit's daemon, which send lines of its text.", NETWORK
+    )
+    vw_model: str | None = _setting(_text, None, "The model that the clients of that port use.", NETWORK)
+    personalizer: str | None = _setting(_text, None, "The bandit that answers clients of Azure Personalizer.", NETWORK)
+    token_file: Path | None = _setting(
+        _path, None, "The file with the tokens and their roles: read, write or admin.", SAFETY, "FILE"
+    )
     durability: str = _setting(
         _one_of("disk", "process"),
         "disk",
         "What an answer promises: disk survives a power cut, process survives the end of the process.",
         KEPT,
     )
-    label_wait: float = _setting(seconds, "7d", "How long predictions wait for their labels.", KEPT, "TIME")
-    id_window: float = _setting(seconds, "1d", "How long ids that were learned are remembered.", KEPT, "TIME")
-    max_pending: int = _setting(_whole(1), 1_000_000, "How many predictions can wait for labels.", KEPT, "N")
-    max_done: int = _setting(_whole(1), 1_000_000, "How many ids that were learned are remembered.", KEPT, "N")
-    log_retention: int = _setting(size, "10GB", "How much of the log is kept for backtests.", KEPT, "SIZE")
+    label_wait: float = _setting(seconds, "7d", "How long a prediction waits for its label.", KEPT, "TIME")
+    id_window: float = _setting(seconds, "1d", "How long the ids of learned rows are remembered.", KEPT, "TIME")
+    max_pending: int = _setting(_whole(1), 1_000_000, "How many predictions can wait for their labels.", KEPT, "N")
+    max_done: int = _setting(_whole(1), 1_000_000, "How many ids of learned rows are remembered.", KEPT, "N")
+    log_retention: int = _setting(size, "10GB", "How much of the log is stored for backtests.", KEPT, "SIZE")
     snapshot_every: float = _setting(seconds, "60s", "How often snapshots are written.", KEPT, "TIME")
     segment: int = _setting(size, "64MB", "The size of the files of the log.", KEPT, "SIZE")
     tick: float = _setting(seconds, "10s", "How often the time is written into the log.", KEPT, "TIME")
     max_row_features: int = _setting(_whole(1), 5000, "The most features of one row to be learned.", LIMITS, "N")
     max_name_length: int = _setting(
-        _whole(1), 1000, "The most letters of a feature's name, and of text that becomes a part of it.", LIMITS, "N"
+        _whole(1), 1000, "The most characters of a feature's name, and of a text value.", LIMITS, "N"
     )
     max_columns: int = _setting(_whole(1), 10_000, "The most columns of a table (CSV, Arrow).", LIMITS, "N")
     max_row_bytes: int = _setting(size, "1MB", "The largest row as JSON.", LIMITS, "SIZE")

@@ -135,7 +135,7 @@ class Watch:
         return len(grown)
 
     def policies(self) -> tuple[float | None, float | None]:
-        """Of a bandit: the estimated values of random actions, and of the best constant one."""
+        """A bandit's estimated values of random actions and of the best constant action; None twice for a model."""
         known: dict[str, Any] = {} if self.stream.bandit is None else plain(self.stream.bandit.metrics)
         return known.get("random"), known.get("best_constant")
 

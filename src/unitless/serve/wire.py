@@ -303,7 +303,7 @@ class Status(_Status, total=False):
 
 
 class LogState(TypedDict):
-    """How far a log is."""
+    """The last sequence numbers of a log (written, on disk, in a snapshot), and its size."""
 
     seq: int
     synced_seq: int

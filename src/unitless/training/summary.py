@@ -116,7 +116,8 @@ def _column(name: str) -> str:
 
 def model(result: TrainResult) -> Section:
     """The section about the model."""
-    options, details = result.model.options, result.details
+    options, details, members = result.model.options, result.details, result.model.members
+    one = "linear" if "linear" in members else "learner"  # the member with this rule and rate, or the only learner
     several = details.target.task == "classes"
     over = f" over {result.passes} passes" if result.passes > 1 else ""
     speed = f", {details.rows_per_second:,.0f} rows/s{over}" if details.rows_per_second else ""
@@ -126,8 +127,8 @@ def model(result: TrainResult) -> Section:
         ("classes", shown.some([str(name) for name in result.predictor.classes], 10) if several else None),
         ("model type", result.model_type or f"{options.model_type} (not chosen yet)"),
         ("features", details.features_shown),
-        ("ensemble", shares_shown(result.model.members)),
-        ("learner", f"{options.rule}, {options.loss} loss, learning rate {shown.rates(result.model.learning_rate)}"),
+        ("ensemble", shares_shown(members)),
+        (one, f"{options.rule}, {options.loss} loss, learning rate {shown.rates(result.model.learning_rate)}"),
         ("quantile", f"{options.quantile:g}" if LOSSES[options.loss].has_quantile else None),
         ("sparsity", shown.rates(result.model.sparsity) if options.sparsity else None),
         ("l2", f"{options.l2:g}" if options.l2 else None),

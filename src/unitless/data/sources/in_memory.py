@@ -214,7 +214,7 @@ class Mappings(Source, Scan):
 
     @property
     def has_columns(self) -> bool:
-        """Yes: the keys of a mapping are columns, as those of a frame are."""
+        """True: the keys of mappings are columns, as those of a frame are."""
         return True
 
     def as_table(self) -> Any:

@@ -60,7 +60,7 @@ def answer(fields: Any, status: int = 200) -> Response:
 
 
 def unsupported(kind: str, *taken: str) -> Problem:
-    """A body of a kind that is not taken."""
-    found = f"is {kind!r}" if kind else "is missing"
+    """The problem of a request whose content type is not supported."""
+    found = f"the content type {kind!r} is not supported" if kind else "the content type is missing"
     hint = " (curl: --json instead of -d)" if taken[0] == JSON else ""
-    return Problem(415, "not this content", f"The content type {found}; send {' or '.join(taken)}{hint}.")
+    return Problem(415, "unsupported content type", f"{found}; send {' or '.join(taken)}{hint}")

@@ -434,7 +434,7 @@ class Stream:
             Problem: 422 if it, or the champion, is a bandit.
         """
         if self.bandit is not None or options.get("task") == TASK:
-            detail = "it has no challengers or shadows, and is none; create it as a stream of its own"
+            detail = "a bandit has no challengers and no shadows, and cannot be one; create it as a stream of its own"
             raise Problem(422, "a bandit is alone in its stream", detail)
 
     def _promote(self, record: Record) -> None:
