@@ -32,6 +32,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"model_type": "curves", "ensemble": False},
     {"model_type": "trees", "learning_rate": 0.5},
     {"model_type": "linear", "sparsity": 1.0},
+    {"model_type": "curves only"},
+    {"rule": "newton"},
 ]
 
 
@@ -51,11 +53,23 @@ def test_predictions_are_the_same_to_the_bit(task: str, options: dict[str, Any],
     assert {part.column: part.contribution for part in found.contributions} == pytest.approx(parts, rel=0.02, abs=0.01)
 
 
-def test_with_trees_the_file_is_a_tenth_of_what_the_model_stores(tmp_path: pathlib.Path) -> None:
-    result = ul.train(table("classes"), "y", passes=1)
+@pytest.mark.parametrize(("task", "rows", "share"), [("classes", 1500, 10), ("regression", 20_000, 20)])
+def test_with_trees_the_file_is_a_small_part_of_what_the_model_stores(
+    task: str, rows: int, share: int, tmp_path: pathlib.Path
+) -> None:
+    result = ul.train(table(task, rows), "y", passes=1)
     result.predictor.save(tmp_path / "p.unitless")
     stored = len(to_bytes(result.model))  # before it is compressed
-    assert (tmp_path / "p.unitless").stat().st_size < stored / 10
+    assert (tmp_path / "p.unitless").stat().st_size < stored / share
+
+
+def test_covariances_that_predictions_do_not_use_take_no_room(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 100))
+    y = X @ rng.normal(size=100) + rng.normal(size=5000)
+    result = ul.train(pd.DataFrame(X).add_prefix("c").assign(y=y), "y", model_type="linear")
+    result.predictor.save(tmp_path / "p.unitless")
+    assert (tmp_path / "p.unitless").stat().st_size < len(to_bytes(result.model)) / 8
 
 
 def test_it_refuses_to_learn_in_every_way(tmp_path: pathlib.Path) -> None:

@@ -23,14 +23,24 @@ def with_doubt(terms: Terms, numbers: Callable[[str], Float64], lane: int, walk:
         walk: the prior and forgetting of that lane.
         loss: the loss of the model.
     """
-    plain, shrunk = numbers("newton.recent")[2 * lane :][:2]
-    if not loss.for_classes and (walk.walk > 0 or not shrunk < plain):  # predicts with the plain sum
+    if (walk.walk > 0 and not loss.for_classes) or not uses_covariance(numbers("newton.recent"), lane, loss):
         return terms
     places = [terms.entry[slot] for slot in numbers("newton.order").astype(np.int64).tolist()]
     size = len(places) * (len(places) + 1) // 2
     packed = numbers("newton.P")[lane * size : (lane + 1) * size]
     known = covariance(places, packed, terms.entry.get(0), terms.H[:, 0])
     return replace(terms, doubt=Doubt(known, loss.for_classes))
+
+
+def uses_covariance(recent: Float64, lane: int, loss: Loss) -> bool:
+    """Whether a lane's predictions depend on the covariance; numbers may be predicted with the plain sum.
+
+    Args:
+        recent: the recent losses of each lane's two predictions of a number: the plain sum, and the shrunk one.
+        lane: the lane.
+        loss: the loss of the model.
+    """
+    return loss.for_classes or bool(recent[2 * lane + 1] < recent[2 * lane])
 
 
 def covariance(places: Sequence[int], packed: Float64, bias: int | None, variances: Float64) -> Float64:
