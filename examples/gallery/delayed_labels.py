@@ -1,7 +1,7 @@
 """The answer comes days later. How does one learn meanwhile?
 
-Takeaway: predict now, keep the row, and learn it when all that can happen has happened; taking "nothing yet" for "no"
-makes a model that promises too little.
+Takeaway: predict now, keep the row, and learn it when its label is final. A model that takes "nothing yet" for "no"
+predicts too few purchases.
 
 python examples/gallery/delayed_labels.py      (pip install 'unitless[plot]')
 """
@@ -32,11 +32,12 @@ bought = wish + rng.logistic(size=rows) > 0
 bought_at = np.where(bought, hours + np.minimum(rng.exponential(35, rows), WEEK), np.inf)
 
 # %% [markdown]
-# Three models see the same visits. The first is told the truth at once, which cannot be had. The second keeps each
-# visit until its week is over, and learns it then. The third learns "no" at once, and "yes" when somebody buys.
+# Three models see the same visits. The first learns the truth at once, which is impossible in practice. The second
+# keeps each visit until its week is over, and learns it then. The third learns "no" at once, and "yes" when somebody
+# buys.
 #
 # (To learn a purchase as soon as it happens and "no" when the week is over looks tempting, but in the first week such a
-# model meets nothing but purchases.)
+# model sees only purchases.)
 
 
 # %%
@@ -45,18 +46,18 @@ def fresh() -> ul.Learner:
     return ul.Learner(loss="logistic", learning_rate="auto", center=True)
 
 
-names = ("at once (impossible)", "when the week is over", '"no" until they buy')
+names = ("truth at once (impossible)", "after the week", '"no" until a purchase')
 models = {name: fresh() for name in names}
-said = {name: np.full(rows, np.nan) for name in names}
+predicted = {name: np.full(rows, np.nan) for name in names}
 purchases = np.argsort(bought_at)
-over = sold = 0  # so many weeks are over, so many purchases have happened
+over = sold = 0  # the number of visits whose week is over, and of purchases so far
 PART = 40  # visits are handled in parts of about an hour
 for start in range(0, rows, PART):
     part = np.arange(start, min(start + PART, rows))
     now = hours[part[0]]
     for name, model in models.items():
         if model.examples:
-            said[name][part] = model.predict_proba(visits[part])[:, 1]
+            predicted[name][part] = model.predict_proba(visits[part])[:, 1]
 
     models[names[0]].learn(visits[part], bought[part])
 
@@ -71,9 +72,9 @@ for start in range(0, rows, PART):
 # %%
 last = hours > (weeks - 1) * WEEK
 print(f"bought in the last week: {bought[last].mean():.1%}")
-for name, chance in said.items():
+for name, chance in predicted.items():
     loss = -np.mean(np.log(np.where(bought[last], chance[last], 1 - chance[last])))
-    print(f"{name:>22}: promised {chance[last].mean():.1%}, log loss {loss:.4f}")
+    print(f"{name:>27}: predicted {chance[last].mean():.1%}, log loss {loss:.4f}")
 
 days = np.arange(7 * weeks)
 plt.style.use("unitless.plot.style")
@@ -81,12 +82,13 @@ figure, axis = plt.subplots(figsize=(9, 4.2))
 day = (hours // 24).astype(int)
 truth = [100 * bought[day == d].mean() for d in days]
 axis.plot(days, truth, ".", color="C4", markersize=7)
-for place, (name, chance) in enumerate(said.items()):
-    promised = [100 * chance[day == d].mean() for d in days]
-    axis.plot(days, promised, color=f"C{place}")
+for place, (name, chance) in enumerate(predicted.items()):
+    expected = [100 * chance[day == d].mean() for d in days]
+    axis.plot(days, expected, color=f"C{place}")
     side = ("top", "bottom", "center")[place]  # the first two lines end close to each other
-    axis.annotate(f"  {name}", (days[-1], promised[-1]), color=f"C{place}", va=side, annotation_clip=False)
-axis.text(1, 24.5, "dots: truth", color="C4", va="top")
+    axis.annotate(f"  {name}", (days[-1], expected[-1]), color=f"C{place}", va=side, annotation_clip=False)
+axis.text(8, 24.5, "dots: what happened", color="C4", va="top")
 axis.axvspan(0, 7, color="0.94", zorder=0)
-axis.set(xlabel="day (gray: no week is over yet)", ylabel="purchases promised, %", ylim=(0, None))
+axis.text(0.3, 1, "no week\nis over", color="C4")
+axis.set(xlabel="day", ylabel="visits with a purchase, %\n(lines: predicted)", ylim=(0, None))
 plt.show()

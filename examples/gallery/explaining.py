@@ -1,7 +1,6 @@
 """How do I explain this prediction to my manager?
 
-Takeaway: every prediction is a sum of contributions in the unit of the answer, which can be drawn, read aloud and
-checked.
+Takeaway: every prediction is a sum of contributions in the unit of the answer. The sum can be drawn, read and checked.
 
 python examples/gallery/explaining.py      (pip install 'unitless[plot,sklearn]' pandas)
 """
@@ -25,17 +24,19 @@ patients = load_diabetes(as_frame=True, scaled=False).frame.rename(
         "s1": "cholesterol",
         "s2": "LDL",
         "s3": "HDL",
+        "s4": "cholesterol / HDL",
         "s5": "log triglycerides",
         "s6": "sugar",
     }
 )
 patients = patients.drop(columns="sex")  # the data does not say which code stands for which
 result = ul.train(patients, "target", model_type="linear" if "--quick" in sys.argv else "curves", holdout=0.25)
-print(f"typical error {result.metrics['mae']:.0f}; always the mean {result.baseline['mae']:.0f}")
+print(f"mean absolute error {result.metrics['mae']:.0f}; if the mean is always predicted {result.baseline['mae']:.0f}")
 
 # %% [markdown]
-# First, what the model looks at in general; then, one patient. Each bar is what one measurement adds to the estimate,
-# compared with an average patient. The bars begin at the average and end at the estimate: nothing is hidden.
+# On the left: how much the error rises on held-out patients without knowing a measurement, with 90% confidence
+# intervals. On the right: what each measurement of one patient adds to the estimate, compared with the average patient.
+# The bars begin at the average (the dotted line) and end at the estimate.
 
 # %%
 patient = patients.drop(columns="target").iloc[9]
@@ -43,9 +44,9 @@ why = ul.explain(result, patient)
 plt.style.use("unitless.plot.style")
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.4))
 ul.plot.importance(result, ax=left, most=8)
-left.set_title("what matters in general", fontsize="medium")
+left.set_title("all held-out patients", fontsize="medium")
 ul.plot.explanation(why, ax=right, most=6)
-right.set(title="this patient", xlabel="the disease in a year")
+right.set(title="one patient", xlabel="estimated measure of the disease in a year")
 plt.show()
 
 # %% [markdown]

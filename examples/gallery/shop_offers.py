@@ -1,15 +1,15 @@
 """Which offer should this visitor see?
 
-Takeaway: a bandit shows each visitor the offer that pays best for such visitors, says how probable each offer was, and
-when the shop begins to count in another currency, it notices and learns anew.
+Takeaway: a bandit shows each visitor the offer that pays best for such visitors, and logs how probable each offer was.
+When the shop begins to count in another currency, the bandit notices it and learns anew.
 
 python examples/gallery/shop_offers.py      (pip install 'unitless[plot]')
 """
 
 # %% [markdown]
-# A shop can show one of three offers: nothing, free shipping, or a discount. It only learns what a visitor spends after
-# the offer that was shown; the other two remain unknown. The shop is **simulated**: free shipping moves small baskets,
-# and the discount moves large baskets of new customers.
+# A shop can show one of three offers: nothing, free shipping, or a discount. It sees what a visitor spends after the
+# offer that was shown; what the other two would have brought remains unknown. The shop is **simulated**: free shipping
+# moves small baskets, and the discount moves large baskets of new customers.
 
 # %%
 import sys
@@ -66,15 +66,20 @@ for gains, color in ((in_dollars, "C4"), (in_yen, "C0")):
     gained, possible = (np.convolve(side, np.ones(window), "valid") for side in gains.T)
     axis.plot(at, 100 * gained / possible, color=color)
 axis.axvline(visits / 2, color="C4", linewidth=1, linestyle=":")
-axis.text(visits * 0.51, 8, "prices in yen", color="C0")
-axis.text(visits * 0.98, 103, "dollars throughout", color="C4", ha="right")
-axis.set(xlabel="visit", ylabel="share of the possible gain, %", ylim=(-20, 110))
+axis.text(visits * 0.55, 60, f"yen from visit {visits // 2:,} on", color="C0")
+axis.text(visits * 0.98, 103, "dollars until the end", color="C4", ha="right")
+axis.set(
+    xlabel="visit",
+    ylabel=f"gain over the last {window} visits, %\n(0: random offers, 100: the best offers)",
+    ylim=(0, 110),
+)
+axis.xaxis.set_major_formatter("{x:,.0f}")
 plt.show()
 
 # %% [markdown]
-# 0 is the gain of random offers, 100 that of the best offer for each visitor. After the change, the expected profits
-# are wrong by a factor of 150. Some dozens of rewards later the bandit has noticed, and it learns as quickly as a new
-# one.
+# The gain is 0 if all offers are random, and 100 if each visitor gets the best offer. After the change, the profits
+# that the bandit expects are wrong by a factor of 150. Some dozens of rewards later the bandit has noticed it, and
+# learns as quickly as a new one.
 #
 # What would it choose now, and why? The probability of each offer is part of every decision.
 
@@ -85,8 +90,9 @@ for basket, returning in ((20, False), (120, False), (120, True)):
     print(f"{basket:4} {'returning' if returning else 'new':9}", {name: f"{p:.0%}" for name, p in chances.items()})
 
 # %% [markdown]
-# Because each probability is in the log, the log can judge any other policy, without showing a single offer. Rewards in
-# dollars are judged here; the intervals are right however often one looks.
+# Because the log has each probability, it can be used to estimate what any other policy would have earned, without
+# showing a single offer. Here it is the log of the first half, in dollars: the mean profit of a visit with the policy,
+# and with the bandit.
 
 # %%
 first = log[: visits // 2]
