@@ -91,11 +91,11 @@ def _leading(arrays: dict[str, Any], name: str, model: Model) -> dict[str, Any]:
 
     def kept(key: str) -> Float64:
         array = arrays[key].reshape(-1, len(heads))
-        found = np.zeros_like(array)
-        found[:, lanes] = array[:, lanes]
-        return found.ravel()
+        values: Float64 = np.zeros_like(array)
+        values[:, lanes] = array[:, lanes]
+        return values.ravel()
 
-    found = {key: kept(key) for key in ("v", "H", "average", "weights") if key in arrays}
+    found: dict[str, Any] = {key: kept(key) for key in ("v", "H", "average", "weights") if key in arrays}
     found |= {key: np.zeros_like(arrays[key]) for key in _UNREAD_OF_MEMBERS if key in arrays and extra is None}
     second_order = (RULES[options.rule] if extra is None else extra.rule).second_order
     if second_order:
