@@ -173,6 +173,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(BENCH)
 	$(BIN)/python benchmarks/instructions.py
 	$(BIN)/python benchmarks/river_stream.py
+	$(BIN)/python benchmarks/fit_cost.py
+	$(BIN)/python benchmarks/fit_threads.py
+	$(BIN)/python benchmarks/changed_concepts.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py
 

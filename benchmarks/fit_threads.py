@@ -3,8 +3,9 @@
 Each thread count has a process of its own (`UNITLESS_THREADS`), one after the other. The digest is of all predictions:
 it must be the same for every thread count.
 
-    python benchmarks/fit_threads.py                     made rows; with UNITLESS_DATA Covertype, class 2 or not
+    python benchmarks/fit_threads.py                     Covertype (class 2?) with UNITLESS_DATA, otherwise made rows
     python benchmarks/fit_threads.py rows.npz            rows from a file of NumPy: X, and y with two classes
+    python benchmarks/fit_threads.py --made 1000000      made rows, of which so many are learned
     python benchmarks/fit_threads.py --trees 100,700     LightGBM with these numbers of trees. Default: 100,300,700
 """
 
@@ -25,10 +26,10 @@ import numpy as np
 ROWS = 200_000  # learned; a fifth as many are held out
 
 
-def made() -> tuple[np.ndarray, np.ndarray]:
+def made(rows: int) -> tuple[np.ndarray, np.ndarray]:
     """Two classes that depend on products of columns with different units."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(ROWS * 6 // 5, 20))
+    X = rng.normal(size=(rows * 6 // 5, 20))
     logit = 2 * X[:, 0] * X[:, 1] + np.where(X[:, 2] > 0.5, X[:, 3], -X[:, 4]) + np.sin(3 * X[:, 5]) * X[:, 6]
     y = rng.random(len(X)) < 1 / (1 + np.exp(-2 * logit))
     return X * 10.0 ** np.arange(-10, 10), y.astype(int)
@@ -97,6 +98,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="?", help="a file of NumPy with X and y")
     parser.add_argument("--trees", default="100,300,700", help="numbers of LightGBM's trees; '' for none")
     parser.add_argument("--threads", default="", help="thread counts. Default: 1, 2, 4, ... and all cores")
+    parser.add_argument("--made", type=int, default=0, metavar="ROWS", help="made rows, so many to learn")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
@@ -112,7 +114,8 @@ def main() -> None:
         rows = options.rows
         if not rows:
             rows = str(Path(folder) / "rows.npz")
-            X, y = covertype() if "UNITLESS_DATA" in os.environ else made()
+            stored = "UNITLESS_DATA" in os.environ and not options.made
+            X, y = covertype() if stored else made(options.made or ROWS)
             np.savez(rows, X=X, y=y)
         print(f"{'':14}{'threads':>8}{'seconds':>9}{'speedup':>9}{'CPU s':>8}{'error':>9}{'passes':>8}  digest")
         for job in jobs:
