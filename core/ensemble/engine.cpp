@@ -244,7 +244,8 @@ void EnsembleEngine::start(Work& work) {
     // Each thread takes the task that it had before if it can: the state of the member is in its cache.
     claims_.open(tasks_.size());
     const auto task = [this, &work](std::size_t) { learn_part(tasks_[claims_.claim(seat_of_thread())], work); };
-    const std::size_t helpers = work.batch.rows < few_rows ? 0 : tasks_.size() + most_helpers;
+    const std::size_t helpers =
+        work.batch.rows < few_rows ? 0 : std::min(tasks_.size() + most_helpers, most_threads - 1);
     if (!parts_.start(workers(), tasks_.size(), helpers, true, task)) parts_.settle();
 }
 

@@ -145,8 +145,9 @@ class EnsembleEngine final : public Engine, public ScaleAccess, public RateSelec
     };
     std::vector<Task> tasks_;
     static constexpr std::size_t few_rows = 16;  // for which threads would cost more than they gain
-    // Threads that help with pieces of the tasks; further ones would only share the same caches among more cores.
-    static constexpr std::size_t most_helpers = 2;
+    // Threads that help with pieces of the tasks, and all threads of a batch; further ones would only share the same
+    // caches among more cores.
+    static constexpr std::size_t most_helpers = 2, most_threads = 8;
     Claims claims_;  // of the tasks
 
     void set_classes(std::size_t count);

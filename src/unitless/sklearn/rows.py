@@ -33,6 +33,7 @@ from ..data.rows.kin import Kin
 from ..data.rows.random_order import Order
 from ..data.sources import in_memory as memory
 from ..data.sources.located_rows import Place
+from ..data.threads import prefetched
 from ..errors import InputError
 from ..inputs import Float64
 from ..models.numbered_columns import column_names
@@ -123,8 +124,13 @@ class RandomRows:
         return len(self._order)
 
     def batches(self, first: int = 0, last: int | None = None) -> Iterator[Batch]:
-        """Yield batches of the rows from `first` up to `last`."""
+        """Return batches of the rows from `first` up to `last`. If there are several, another thread collects them."""
         order = self._order[first:last]
+        if len(order) <= CHUNK:
+            return self._batches(order)
+        return prefetched(lambda: self._batches(order))
+
+    def _batches(self, order: NDArray[np.intp]) -> Iterator[Batch]:
         for start in range(0, len(order), CHUNK):
             chosen = order[start : start + CHUNK]
             weight = None if self._weight is None else self._weight[chosen]
