@@ -1,4 +1,4 @@
-"""The learners that section 5 analyses. Each is `descend` with a conditioner of its own.
+"""The learners of the paper's section 5: gradient descent (`descend`), each with another conditioner A.
 
 | | conditioner A_ii | paper | bound |
 |---|---|---|---|
