@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import pathlib
+import sys
 from typing import Any
 
 import numpy as np
@@ -162,6 +165,27 @@ def test_every_learner_learns_every_task_and_its_default_is_in_its_grid() -> Non
             assert judge(data, scores).losses.min() < constant[task], (one.name, task)
 
 
+@pytest.mark.parametrize("separable", [False, True])
+def test_the_best_linear_predictor_of_classes_is_that_of_softmax_regression(separable: bool) -> None:
+    """A class between two others is no problem for softmax, but is one for a logistic regression against the others."""
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 2))
+    y = np.digitize(X[:, 0] + (0 if separable else 0.5) * rng.normal(size=200), [-0.5, 0.5]) * 1.0
+    best = best_linear_loss(Rows(X, y, "classes"))
+    if separable:
+        assert best < 1e-4  # as much as the penalty leaves
+        return
+    Z = np.hstack([np.ones((200, 1)), X])
+
+    def loss(w: np.ndarray) -> float:
+        scores = Z @ w.reshape(3, 3).T
+        chosen = scores[np.arange(200), y.astype(int)]
+        return float(np.mean(np.logaddexp.reduce(scores, axis=1) - chosen))
+
+    assert best == pytest.approx(optimize.minimize(loss, np.zeros(9), method="BFGS").fun, rel=1e-5)
+
+
 def test_lines_of_unit_free_learners_are_flat_to_the_last_bit() -> None:
     lab = Lab(keep=False, comparison_rows=100)
     drawn = scale_lines.lines(lab, contestants())
@@ -215,7 +239,79 @@ def test_the_goal_is_judged_against_rivals_without_tuning() -> None:
     assert holding.goal(worse, few())["reached"] is False
 
 
+def test_results_are_stored_under_every_file_that_they_come_from() -> None:
+    """A profiler sees which files of the package run; each of them is a part of the name of a stored result."""
+    home = results.PACKAGE
+    ran: set[pathlib.Path] = set()
+
+    def seen(frame: Any, event: str, argument: object) -> None:
+        if event == "call" and (path := pathlib.Path(frame.f_code.co_filename)).is_relative_to(home):
+            ran.add(path)
+
+    everyone = contestants()
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        for task in ("regression", "binary", "classes"):
+            data = rows(task, 20)
+            best_linear_loss(data)
+            for one in everyone:
+                results._losses(data, one)
+        for one in everyone[:1]:
+            scale_lines._line("binary", one, 20)
+    finally:
+        sys.setprofile(before)
+    named = set(results.program_files())
+    assert len(ran) > 15
+    assert {path for path in ran if path not in named and path.parent != home / "paper" / "baselines"} == set()
+    assert home / "training" / "defaults.py" in named
+    assert home / "rules.py" in named  # only data, which no profiler sees
+
+
+def test_a_stored_result_is_not_used_when_a_file_that_it_comes_from_changed(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab, computed = Lab(cache=tmp_path), []
+    defaults = tmp_path / "training" / "defaults.py"
+    defaults.parent.mkdir()
+    monkeypatch.setattr(results, "PACKAGE", tmp_path)
+    for content in ("WIDE = 1000", "WIDE = 1000", "WIDE = 999"):
+        defaults.write_text(content)
+        results._program.cache_clear()
+        results.kept(lab.kept, {"table": "a"}, lambda: computed.append(1))
+    results._program.cache_clear()
+    assert len(computed) == 2
+
+
+def test_the_file_of_results_has_a_line_for_each_table_and_learner() -> None:
+    found = [result("a", "ours", 0.1), result("a", "theirs, scaled", 0.2), result("b", "ours", 1 / 3)]
+    lines = list(csv.DictReader(io.StringIO(holding.as_csv(found))))
+    assert [(one["table"], one["learner"], one["loss"]) for one in lines] == [
+        ("a", "ours", "0.1"), ("a", "theirs, scaled", "0.2"), ("b", "ours", "0.333333"),
+    ]  # fmt: skip
+    assert "seconds" not in lines[0]
+    tables, names, ratios = ranking.relative_losses(found[:2], ["theirs, scaled", "ours"])
+    assert (tables, names) == (["a"], ["theirs, scaled", "ours"])
+    np.testing.assert_allclose(ratios, [[2, 1]], rtol=1e-6)
+
+
 # ---------------------------------------------------------------------------------------------------------- command
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--datasets", "shuttle"], "no --datasets: it uses all tables"),
+        (["--shuffles", "3"], "no --shuffles: it learns each table once"),
+        (["--download"], "no --download: download with `unitless paper table1 --download` first"),
+        (["--rows", "5001"], "at most 5000 rows"),
+    ],
+)
+def test_an_option_that_the_contest_does_not_have_is_refused(
+    option: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["paper", "contest", *option]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_the_command_writes_a_report_and_continues_where_it_stopped(
@@ -249,6 +345,11 @@ def test_the_command_writes_a_report_and_continues_where_it_stopped(
     folder = tmp_path / "contest"
     page = (folder / "report.md").read_text(encoding="utf-8")
     assert page.startswith(f"# {contest.TITLE}")
-    for name in ("contest-means", "contest-ranks", "contest-scales", "contest-figure1"):
+    assert "seeds" not in page
+    assert (folder / "contest-results.csv").read_text(encoding="utf-8").count("\n") == 1 + 2 * len(FEW)
+    computing = found["cpu_seconds"]
+    assert main(["paper", "contest", "--rows", "150", "--quiet", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cpu_seconds"] == computing > 0  # when they were computed
+    for name in ("contest-means", "contest-ranks", "contest-tables", "contest-scales", "contest-figure1"):
         assert f"({name}.svg)" in page
         assert (folder / f"{name}.png").stat().st_size > 10_000

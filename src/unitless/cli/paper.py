@@ -47,10 +47,19 @@ OPTIONS = (
         metavar="DIR",
     ),
     Flag("download", "Download missing or incomplete datasets from UCI into --data.", bool, False),
-    Flag("datasets", "The datasets to use, separated by commas. Default: all.", many=True),
-    Flag("shuffles", "The number of random orders of the rows over which losses are averaged.", int, 5, least=1),
+    Flag("datasets", "The datasets to use, separated by commas; not for the contest. Default: all.", many=True),
     Flag(
-        "rows", "The largest number of rows of each dataset in the comparison and the contest.", int, 20_000, least=100
+        "shuffles",
+        "The number of random orders of the rows over which losses are averaged; not for the contest. Default: 5.",
+        int,
+        least=1,
+    ),
+    Flag(
+        "rows",
+        "The largest number of rows of each dataset in the comparison and the contest. Default: 20000; for the contest "
+        "5000, its largest number.",
+        int,
+        least=100,
     ),
     Flag(
         "out",
@@ -69,8 +78,8 @@ def command(
     data: str | None,
     download: bool,
     datasets: list[str] | None,
-    shuffles: int,
-    rows: int,
+    shuffles: int | None,
+    rows: int | None,
     out: str | None,
     no_cache: bool,
     as_json: bool,
@@ -88,6 +97,8 @@ def command(
         from ..paper.experiments import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OptionError(f"this needs {error.name}: pip install 'unitless[paper]'") from None
+    if what == "contest":
+        rows = _rows_of_contest(rows, {"--download": download, "--datasets": datasets, "--shuffles": shuffles})
     folder = pathlib.Path(out) if out is not None else pathlib.Path(REPORTS[what]) if what in REPORTS else None
     if folder is not None:
         report.check_folder(folder)
@@ -96,8 +107,8 @@ def command(
             data,
             download=download,
             datasets=arguments.listed(datasets) or None,
-            shuffles=shuffles,
-            comparison_rows=rows,
+            shuffles=5 if shuffles is None else shuffles,
+            comparison_rows=20_000 if rows is None else rows,
             keep=not no_cache,
             told=progress.told,
             transferred=progress.transferred,
@@ -115,7 +126,8 @@ def command(
         progress.say(f"{what} has no picture; nothing is written to {folder}")
     if what == "contest":
         assert folder is not None
-        report.write(folder, sections, report.facts(lab.seeds, seconds), contest.OPENING, contest.TITLE)
+        about = report.facts([], seconds, contest.PACKAGES)
+        report.write(folder, sections, about, contest.OPENING, contest.TITLE)
     elif what == "all":
         assert folder is not None
         report.write(folder, sections, report.facts(lab.seeds, seconds), opening(lab))
@@ -134,6 +146,24 @@ def command(
         assert folder is not None
         print(f"The report: {folder / 'index.html'} ({folder / 'report.md'}), in {seconds:.0f} s")
     return int(download and bool(lab.missing))
+
+
+def _rows_of_contest(rows: int | None, others: dict[str, object]) -> int:
+    """Check the options of the contest, and return its number of rows."""
+    from ..errors import OptionError  # noqa: PLC0415
+    from ..paper import contest  # noqa: PLC0415
+
+    for name, given in others.items():
+        if given:
+            why = {
+                "--download": "download with `unitless paper table1 --download` first",
+                "--datasets": "it uses all tables that are there",
+                "--shuffles": "it learns each table once, in one order",
+            }[name]
+            raise OptionError(f"the contest has no {name}: {why}")
+    if rows is not None and rows > contest.MOST_ROWS:
+        raise OptionError(f"--rows {rows} is too large: a table of the contest has at most {contest.MOST_ROWS} rows")
+    return contest.MOST_ROWS if rows is None else rows
 
 
 def show(section: Section) -> None:

@@ -7,6 +7,7 @@ A table is a record of `sources`, a learner one of `learners`; `results` compute
 `holding` reports.
 """
 
-from .holding import OPENING, TITLE, contest, steps
+from .holding import OPENING, PACKAGES, TITLE, contest, steps
+from .table import MOST_ROWS
 
-__all__ = ["OPENING", "TITLE", "contest", "steps"]
+__all__ = ["MOST_ROWS", "OPENING", "PACKAGES", "TITLE", "contest", "steps"]

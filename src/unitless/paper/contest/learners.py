@@ -1,4 +1,10 @@
-"""The learners of the contest: each with its default and the values of its parameter that are tried in hindsight."""
+"""The learners of the contest: each with its default and the values of its parameter that are tried in hindsight.
+
+Of the learners that *Normalized Online Learning* names, vSGD takes part. The second-order perceptron and AROW predict
+margins for classes, neither probabilities nor numbers, so they have no log loss and no squared loss. Online Newton Step
+takes d² operations for a row and has two parameters without a value that suits all data (its limit of predictions and
+ε). `unitless paper comparison` compares all of them by their errors.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +87,10 @@ OURS: Mapping[str, dict[str, Any]] = {
     "unitless, linear": {"model_type": "linear"},
     "unitless, one learner": {"model_type": "linear", "ensemble": False},
 }
-"""Options of `ul.train` for each of ours: none, linear members only, and one learner: NAG with the automatic rate and
-centered features. "NAG, automatic rate" is the same learner on the rows that all others get, without centering.
+"""The options of `ul.train` for each of ours. "unitless" has the defaults: an ensemble that contains trees. "unitless,
+linear" is an ensemble of linear learners. "unitless, one learner" is NAG with the automatic rate on centered features.
+
+The fourth of ours, "NAG, automatic rate" (`_of_the_paper`), is that learner on the rows that all others get.
 """
 
 

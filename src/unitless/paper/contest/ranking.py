@@ -101,6 +101,12 @@ def relative_to(results: Sequence[Result], learner: str, rivals: Sequence[str], 
     return np.asarray((losses[:, 0] + LEAST) / (others.min(axis=1) + LEAST))
 
 
+def relative_losses(results: Sequence[Result], learners: Sequence[str]) -> tuple[list[str], list[str], Float64]:
+    """The tables, the learners, and the untuned loss of each learner over the least of the table."""
+    losses = _matrix(results, learners, "loss") + LEAST
+    return _tables(results), list(learners), losses / losses.min(axis=1, keepdims=True)
+
+
 def _geometric(ratios: Float64) -> float:
     return float(np.exp(np.log(ratios).mean()))
 

@@ -35,7 +35,7 @@ class Result(Record):
         tuned_loss: the loss with the best value of the parameter in hindsight.
         tuned_value: that value; None if there is no parameter.
         best_linear: the loss of the best linear predictor in hindsight.
-        seconds: the time of all values of the parameter.
+        seconds: the CPU time of all values of the parameter, when they were computed.
     """
 
     table: str
@@ -124,12 +124,27 @@ def kept(store: Kept, question: dict[str, Any], compute: Any) -> Any:
     return store.get({"contest": _program(), **question}, compute)
 
 
+PACKAGE = pathlib.Path(__file__).parents[2]
+PROGRAM = (
+    *("inputs.py", "locks.py", "losses.py", "options.py", "rules.py", "models/*.py", "training/defaults.py"),
+    *(f"paper/contest/{name}.py" for name in ("best_linear", "judge", "learners", "results", "scale_lines", "table")),
+    "paper/experiments/figure1.py",  # the rows of the lines
+)
+"""The files of the package that results depend on, besides those that every stored result depends on (the core and
+`paper/baselines`). The rows of tables count by their content.
+"""
+
+
+def program_files() -> list[pathlib.Path]:
+    """The files that `PROGRAM` names."""
+    return [path for name in PROGRAM for path in sorted(PACKAGE.glob(name))]
+
+
 @functools.cache
 def _program() -> str:
-    """The files of the contest that results depend on, to the byte."""
-    content, here = hashlib.sha256(), pathlib.Path(__file__).parent
-    for name in ("best_linear.py", "judge.py", "learners.py", "results.py", "scale_lines.py"):
-        content.update((here / name).read_bytes())
+    content = hashlib.sha256()
+    for path in program_files():
+        content.update(path.read_bytes())
     return content.hexdigest()
 
 

@@ -34,6 +34,7 @@ class Line(Record):
         losses: without tuning.
         tuned_losses: with the best parameter at each scale.
         flat: whether its untuned predictions are the same at every scale, to the last bit.
+        seconds: the CPU time of all scales and values of the parameter, when they were computed.
     """
 
     task: Task
@@ -41,6 +42,7 @@ class Line(Record):
     losses: tuple[float, ...]
     tuned_losses: tuple[float, ...]
     flat: bool
+    seconds: float
 
 
 def lines(lab: Lab, learners: Sequence[Contestant]) -> list[Line]:
@@ -51,7 +53,8 @@ def lines(lab: Lab, learners: Sequence[Contestant]) -> list[Line]:
         for learner in learners:
             question = {"line": learner.name, "task": task, "rows": rows, "grid": list(learner.grid)}
             answer = kept(lab.kept, question, functools.partial(_line, task, learner, rows))
-            found.append(Line(task, learner.name, tuple(answer["losses"]), tuple(answer["tuned"]), answer["flat"]))
+            losses, tuned = tuple(answer["losses"]), tuple(answer["tuned"])
+            found.append(Line(task, learner.name, losses, tuned, answer["flat"], answer["seconds"]))
             if lab.told is not None:
                 lab.told(f"scales, {task}: {learner.name}")
     return found
@@ -59,7 +62,7 @@ def lines(lab: Lab, learners: Sequence[Contestant]) -> list[Line]:
 
 def _line(task: Task, learner: Contestant, rows: int) -> dict[str, object]:
     X, y = data("regression" if task == "regression" else "classification", rows, 1)
-    losses, tuned, bits = [], [], set()
+    losses, tuned, bits, start = [], [], set(), time.process_time()
     for k in EXPONENTS:
         scaled = Rows(X * [2.0**k, 1.0], np.asarray(y, dtype=np.float64), task)
         scores = learner.scores(scaled, learner.grid)
@@ -67,7 +70,7 @@ def _line(task: Task, learner: Contestant, rows: int) -> dict[str, object]:
         losses.append(float(judged.losses[learner.default_place]))
         tuned.append(float(judged.losses.min()))
         bits.add(scores[:, learner.default_place].tobytes())
-    return {"losses": losses, "tuned": tuned, "flat": len(bits) == 1}
+    return {"losses": losses, "tuned": tuned, "flat": len(bits) == 1, "seconds": time.process_time() - start}
 
 
 def microseconds(learner: Contestant, repeats: int = 3) -> float:

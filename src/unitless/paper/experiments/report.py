@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import pathlib
 import platform
 from collections.abc import Iterable, Sequence
+from importlib import metadata
 from typing import Any
 
 from ... import figures, whole_file
@@ -30,20 +32,23 @@ img { max-width: 100%; height: auto; } code { background: #f4f4f4; padding: 0 .2
 """
 
 
-def facts(seeds: Sequence[int], seconds: float) -> dict[str, Any]:
-    """The facts that the numbers depend on: versions, seeds, the kind of machine; and the time they took."""
-    import numpy  # noqa: PLC0415
-    import scipy  # noqa: PLC0415
+def facts(seeds: Sequence[int], seconds: float, packages: Sequence[str] = ()) -> dict[str, Any]:
+    """The facts that the numbers depend on: versions, seeds, the kind of machine; and the time they took.
 
-    return {
-        "unitless": __version__,
-        "python": platform.python_version(),
-        "numpy": numpy.__version__,
-        "scipy": scipy.__version__,
-        "machine": f"{platform.system()} {platform.machine()}",
-        "seeds": list(seeds),
-        "seconds": round(seconds, 1),
-    }
+    Args:
+        seeds: the seeds of the orders of the rows; empty if there is only one order.
+        seconds: the time of this run.
+        packages: further packages whose versions matter; those that are not installed are left out.
+    """
+    found: dict[str, Any] = {"unitless": __version__, "python": platform.python_version()}
+    for name in ("numpy", "scipy", *packages):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    found["machine"] = f"{platform.system()} {platform.machine()}"
+    if seeds:
+        found["seeds"] = list(seeds)
+    found["seconds"] = round(seconds, 1)
+    return found
 
 
 def write(
@@ -53,10 +58,12 @@ def write(
     opening: Sequence[str],
     title: str = TITLE,
 ) -> None:
-    """Write everything into a folder: index.html, report.md, report.json, figures."""
+    """Write everything into a folder: index.html, report.md, report.json, figures, other files of the sections."""
     folder.mkdir(parents=True, exist_ok=True)
     for section in sections:
         write_figures(folder, section)
+        for name, content in section.files.items():
+            whole_file.write(folder / name, content.encode())
     page = markdown(sections, about, opening, title)
     whole_file.write(folder / "report.md", page.encode())
     whole_file.write(folder / "index.html", as_html(page, title).encode())

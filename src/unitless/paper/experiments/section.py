@@ -46,6 +46,8 @@ class Section:
     """Paragraphs below the tables."""
     figures: dict[str, Figure] = dataclasses.field(default_factory=dict)
     captions: dict[str, str] = dataclasses.field(default_factory=dict)
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Text files of the report, by name."""
     seconds: float = 0.0
 
     def asdict(self) -> dict[str, Any]:
