@@ -7,6 +7,7 @@ import io
 import json
 import math
 import pathlib
+import re
 import sys
 from typing import Any
 
@@ -22,7 +23,7 @@ from unitless.paper.contest.best_linear import best_linear_loss
 from unitless.paper.contest.judge import CERTAIN, judge
 from unitless.paper.contest.learners import OURS, contestants
 from unitless.paper.contest.results import Result
-from unitless.paper.contest.sources import TABLES
+from unitless.paper.contest.sources import TABLES, packages
 from unitless.paper.contest.sources.packages import HOMES
 from unitless.paper.contest.table import MOST_ROWS, MOST_WORK, Rows, Table, csv_columns, lagged, matrix
 from unitless.paper.experiments.lab import Lab
@@ -70,6 +71,19 @@ def test_every_table_that_needs_no_directory_can_be_learned(table: Table) -> Non
     if found.task != "regression":
         classes = np.unique(found.y)
         np.testing.assert_array_equal(classes, np.arange(len(classes)))
+
+
+@pytest.mark.parametrize("source", HOMES)
+def test_the_extra_paper_installs_every_package_that_has_tables(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = pathlib.Path(__file__).parents[2] / "pyproject.toml"
+    if not project.exists():
+        pytest.skip("only the repository has the project's file")
+    extra = re.search(r"^paper = \[(.*?)^\]", project.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert extra is not None
+    assert f'"{source.lower()}>=' in extra[1]
+    monkeypatch.setattr(packages.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(DatasetError, match=re.escape("pip install 'unitless[paper]'")):
+        next(table for table in TABLES if table.source == source).rows(None)
 
 
 def test_synthetic_scales_go_from_a_millionth_of_a_millionth_up() -> None:

@@ -26,7 +26,9 @@ def _folder(source: Source) -> pathlib.Path:
     package, folder = HOMES[source]
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise DatasetError(f"the package {package} is not installed, which has this table")
+        raise DatasetError(
+            f"the package {package}, which has this table, is not installed: pip install 'unitless[paper]'"
+        )
     return pathlib.Path(found.submodule_search_locations[0]) / folder
 
 
