@@ -64,7 +64,7 @@ def _measured(store: Store, prepare: Prepare) -> dict[str, Any]:
 def run(store: Store, _: int) -> list[dict[str, Any]]:
     """All cases whose library is installed, as plain data."""
     if not STATM.exists():
-        print("  memory: left out, because only Linux tells the memory of a process", file=sys.stderr)
+        print("  memory: left out, because only Linux shows the memory of a process", file=sys.stderr)
         return []
     results = []
     for case in ALL:

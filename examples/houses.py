@@ -1,6 +1,6 @@
 """Write houses.csv and new.csv: 5,000 simulated house sales to learn from, and 500 more to try the model on.
 
-python examples/houses.py      (needs nothing but Python; the README goes on from here: pip install unitless)
+python examples/houses.py      (needs nothing but Python; the README uses them: pip install unitless)
 
 The tables are as raw as those of a database: four units, text, and one distance in twenty is missing. The price is
 known: 150,000, plus 2,500 per square meter, 900 for each year after 1900 and 30,000 for a heat pump, less 6,000 for

@@ -120,7 +120,7 @@ class Renewal:
             self.files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
     def check(self, written: str, printed: str, flags: int) -> bool:
-        """Compare as doctest does; where numbers differ, write the new ones and go on."""
+        """Compare as doctest does; where numbers differ, write the new ones and continue."""
         if self._check(doctest.OutputChecker(), written, printed, flags):
             return True
         new = renewed(written.rstrip("\n"), printed.rstrip("\n"))

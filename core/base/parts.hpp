@@ -54,7 +54,7 @@ inline std::size_t& seat_of_thread() {
     return seat;
 }
 
-// The pieces of a part. The thread of the part shares them, works on them too, and goes on when all are done.
+// The pieces of a part. The thread of the part shares them, works on them too, and continues when all are done.
 class alignas(64) Round {
   public:
     // Lets other threads begin action(0) ... action(count - 1); the action must exist until `join`.

@@ -44,9 +44,9 @@ print(result.task)
 print(f"AUC on held-out rows: {result.metrics['auc']:.3f}")
 
 # %% [markdown]
-# The model meets the next month. Its probabilities are worth what they say: of those that it gave 30%, about 30%
-# left. That makes the second picture possible: who calls the first 10% of the list reaches several times as many
-# leavers as who calls at random.
+# The model predicts the next month. Its probabilities are calibrated: of those that it gave 30%, about 30% left. That
+# makes the second picture possible: who calls the first 10% of the list reaches several times as many leavers as who
+# calls at random.
 
 # %%
 found = ul.evaluate(result, next_month)
@@ -70,8 +70,8 @@ calls.set_title("Whom to call", loc="center")
 plt.show()
 
 # %% [markdown]
-# How long should the list be? If a call costs 5 and keeps a third of those who would leave, each worth 120, a call
-# pays when the probability is above 5 / (120 / 3) = 12.5%. No threshold has to be tuned for that.
+# How long should the list be? If a call costs 5 and keeps a third of those who would leave, each worth 120, a call pays
+# when the probability is above 5 / (120 / 3) = 12.5%. No threshold has to be tuned for that.
 
 # %%
 worth_it = chance > 5 / (120 / 3)

@@ -6,9 +6,9 @@ python examples/gallery/explaining.py      (pip install 'unitless[plot,sklearn]'
 """
 
 # %% [markdown]
-# A clinic estimates how far a patient's diabetes will have gone in a year, and somebody has to say why. The data is
-# real: 442 patients (Efron and others, 2004; it comes with scikit-learn), measurements in their own units, and a
-# measure of the disease between 25 and 346 a year later.
+# A clinic estimates how far a patient's diabetes will have advanced in a year, and has to explain the estimate. The
+# data is real: 442 patients (Efron and others, 2004; it comes with scikit-learn), measurements in their own units, and
+# a measure of the disease between 25 and 346 a year later.
 
 # %%
 import sys
@@ -56,7 +56,7 @@ plt.show()
 up = [part for part in why.contributions if part.contribution > 0][:2]
 down = [part for part in why.contributions if part.contribution < 0][:1]
 reasons = " and ".join(f"{part.column} ({part.value:g})" for part in up)
-against = "".join(f"; {part.column} speaks against it" for part in down)
+against = "".join(f"; {part.column} lowers it" for part in down)
 print(f"The estimate is {why.prediction:.0f}, the average {why.base_value:.0f}. Mostly because of {reasons}{against}.")
 
 # %% [markdown]

@@ -35,7 +35,7 @@ def profits(basket, returning):
 
 # %% [markdown]
 # One decision for each visit, and one reward. In the middle, the shop moves from dollars to yen: from then on the
-# basket **and** the profit are 150 times as large. Nobody tells the bandit, and it has no option for it.
+# basket **and** the profit are 150 times as large. The bandit gets no message about it.
 
 
 # %%

@@ -157,7 +157,7 @@ def test_labels_of_mappings_and_next_to_arrays() -> None:
         agreed(rows)
     with pytest.raises(ul.InputError, match="the target is 'b' here, but the first rows held numbers at row 4"):
         agreed(np.zeros((6, 1)), [1, 2, None, "b", 3, 4])
-    with pytest.raises(ul.OptionError, match="give the labels beside the array"):
+    with pytest.raises(ul.OptionError, match="give the labels of the array separately"):
         agreed(np.zeros((6, 1)), "")
 
 

@@ -136,7 +136,7 @@ def test_libsvm_has_no_namespaces(tmp_path: Path, capsys: pytest.CaptureFixture[
     path.write_text("1 1:2\n2 1:3\n" * 20)
     assert main(["train", str(path), "--ignore", "1"]) == 2
     assert capsys.readouterr().err == (
-        f"unitless: --ignore names columns; {path} has none: its format says what is what\n"
+        f"unitless: --ignore names columns; {path} has none: its format names labels and features\n"
     )
 
 

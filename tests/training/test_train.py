@@ -516,5 +516,5 @@ def test_a_model_interrupted_before_its_second_label_raises(tmp_path: Path) -> N
 
     with pytest.raises(Killed):
         ul.train(path, "y", output=model, checkpoint=100, progress=kill, shuffle=False)
-    assert "only one value, '0'; go on with it" in refused(command("predict", model, path))
+    assert "only one value, '0'; continue with it" in refused(command("predict", model, path))
     assert ul.train(path, resume=model, shuffle=False).details.learned == 5001

@@ -359,7 +359,7 @@ def _trained(training: dict[str, Any] | None) -> str:
     on = f" of {files[0] if len(files) == 1 else display.count(len(files), 'file')}" if files else ""
     rows = f"{display.count(training['rows'], 'row')}{on}"
     if not training["done"]:
-        return f"interrupted after {rows}; go on with train --resume"
+        return f"interrupted after {rows}; continue with train --resume"
     further = [f"{training['passes']} passes"] if training["passes"] > 1 else []
     further += [f"{training[name]:,} {name.replace('_', ' ')}" for name in ("skipped", "held_out") if training[name]]
     return ", ".join([rows, *further])

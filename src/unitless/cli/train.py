@@ -129,7 +129,7 @@ def command(**given: Any) -> int:
     if not result.details.interrupted:
         return 0
     model = given["output"]
-    saved = f"the model so far is in {model}; go on with --resume {model}"
+    saved = f"the model so far is in {model}; continue with --resume {model}"
     where = saved if model else "without --output nothing is saved"
     print(f"unitless: interrupted after {result.rows:,} rows{display.of_pass(result)}; {where}", file=sys.stderr)
     return 130

@@ -222,7 +222,7 @@ class Rounds:
             partitions, rounds = training.rounds["asked"]
             raise OptionError(
                 "training of this model was begun with other data, partitions, rounds or another seed: "
-                f"{partitions} partitions and {rounds} rounds; give the same ones to go on"
+                f"{partitions} partitions and {rounds} rounds; give the same ones to continue"
             )
         self._examples, self._weight = training.rounds["examples"], training.rounds["weight"]
         self._after = list(training.rounds["after"])

@@ -83,7 +83,7 @@ def convert(
     for name in ("target", "weight", "offset", *chosen, "text", "words", "ngrams"):
         if getattr(options, name):
             raise OptionError(
-                f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
+                f"names columns; {opened_source.name} has none: its format defines which values are labels", option=name
             )
     named = _NamedFeatures(opened_source)
     if format.line_writer:

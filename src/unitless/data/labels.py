@@ -187,7 +187,7 @@ class Target:
         except (KeyError, TypeError, ValueError):
             good = False
         if not good:
-            raise ModelFileError("this is not a valid model file: what it says about the task is impossible")
+            raise ModelFileError("this is not a valid model file: its description of the task is impossible")
         return cls(task, list(classes), number, rest)
 
     def __str__(self) -> str:

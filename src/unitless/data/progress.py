@@ -97,7 +97,7 @@ class Progress:
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
             progress = None
         if progress is None or type(progress.done) is not bool:
-            raise ModelFileError("this is not a valid model file: what it says about its training is impossible")
+            raise ModelFileError("this is not a valid model file: its record of the training is impossible")
         return progress
 
 

@@ -203,10 +203,10 @@ class Reader:
         for name in ("target", "weight", "offset", "groups", *chosen, "text", "words", "ngrams"):
             if getattr(self.options, name):
                 raise OptionError(
-                    f"names columns; {self.source.name} has none: its format says what is what", option=name
+                    f"names columns; {self.source.name} has none: its format names labels and features", option=name
                 )
         if family == "columns" and self._needed and self._target is None:
-            raise OptionError(Phrase("give the labels beside the array, one per row, as ", Option("target")))
+            raise OptionError(Phrase("give the labels of the array separately, one per row, as ", Option("target")))
         return Schema("columns" if family == "columns" else "named")
 
     def batch(self, chunk: Chunk) -> Batch:

@@ -533,7 +533,7 @@ class Predictor:
             known = next((name for name in self.target.classes if name), "")
             raise InputError(
                 f"the training of this model was interrupted when the target had had only one value, {known!r}; "
-                "go on with it, so that there is another to predict"
+                "continue with it, so that there is another one to predict"
             )
         if self.target.task == "binary":
             return [_as_it_was(name, self.target.number) for name in self.target.classes]

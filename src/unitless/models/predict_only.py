@@ -49,7 +49,7 @@ def refuse_learning(model: Model) -> None:
 def _refuse(*_: Any, **__: Any) -> NoReturn:
     raise OptionError(
         "this model only predicts: its file has nothing that learning needs",
-        advice="go on with the model file that train wrote",
+        advice="continue with the model file that train wrote",
     )
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the record of a training in its model file, from which `train(resume=...)` goes on."""
+"""Checkpoints: the record of a training in its model file, from which `train(resume=...)` continues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Earlier:
     Args:
         files: the files that the model has learned.
         known: whether the rows of this training may be among them.
-        midway: whether this training was interrupted and goes on where it stopped.
+        midway: whether this training was interrupted and continues where it stopped.
     """
 
     files: list[Any] = field(default_factory=list)

@@ -129,7 +129,7 @@ class Passes:
             self.state = None
 
     def _expected_gain(self, loss: float) -> float:
-        """The fraction by which the next pass is expected to lower the loss, if the gains go on to shrink as they do.
+        """The fraction by which the next pass is expected to lower the loss, if the gains continue to shrink.
 
         Args:
             loss: the loss after the last pass; `self.loss` is the smallest loss before it.

@@ -85,7 +85,7 @@ class Schema:
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
         if schema is None or not schema._valid():
-            raise ModelFileError("this is not a valid model file: what it says about the data's columns is impossible")
+            raise ModelFileError("this is not a valid model file: its description of the columns is impossible")
         return schema
 
     def _valid(self) -> bool:

@@ -21,7 +21,7 @@ STDOUT = STDIN  # both are called "-"
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str] | None) -> Iterator[IO[bytes]]:
-    """Open the output to write: a file, compressed if its name says so, or the standard output (None or "-")."""
+    """Open the output to write: a file, compressed if its name ends so, or the standard output (None or "-")."""
     if path is None or path == STDOUT:
         out = sys.stdout.buffer
         yield out

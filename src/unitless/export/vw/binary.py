@@ -69,7 +69,7 @@ def parse(data: bytes) -> Readable:
     if found.resumable:
         found.totals = {name: file.finite(kind) for name, kind in _TOTALS}
         if (found.totals["min_label"], found.totals["max_label"]) != (found.label_min, found.label_max):
-            raise ModelFileError(f"what it needs to go on is stored in another way than expected; {_INSTEAD}")
+            raise ModelFileError(f"what it needs to continue is stored in another way than expected; {_INSTEAD}")
     _weights(found, file.rest())
     return found
 

@@ -358,7 +358,7 @@ class Log:
         return None
 
     def _recover(self, segment: Segment, was_full: bool) -> None:
-        """Find the end of the last file, cut off what is not valid behind it, and go on there."""
+        """Find the end of the last file, cut off what is not valid behind it, and continue there."""
         handle = os.open(segment.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         self._take(segment, handle)
         size = os.fstat(handle).st_size

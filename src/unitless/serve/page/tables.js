@@ -91,7 +91,7 @@ export function showRecent(box, examples, isNumber, explain) {
   });
 }
 
-/** The error of a predicted number; its squared loss would be in a unit that nobody reads. */
+/** The error of a predicted number; its squared loss would be in a squared unit. */
 function error(example) {
   const known = typeof example.prediction === "number" && typeof example.label === "number";
   return known ? signed(example.prediction - example.label) : "–";

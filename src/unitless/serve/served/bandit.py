@@ -119,7 +119,7 @@ class _Counted(Bandit):
     def _finish(self, event_id: Name, reward: float | None) -> None:
         if event_id in self.deferred:
             self.deferred.remove(event_id)
-            if reward is None:  # nobody has seen the action
+            if reward is None:  # the action was never shown
                 self._events.finish(event_id, None)
                 return
         event = self._events.pending[event_id]
