@@ -180,7 +180,7 @@ def test_every_learner_learns_every_task_and_its_default_is_in_its_grid() -> Non
 
 
 @pytest.mark.parametrize("separable", [False, True])
-def test_the_best_linear_predictor_of_classes_is_that_of_softmax_regression(separable: bool) -> None:
+def test_the_best_linear_predictor_of_classes_is_softmax_regression(separable: bool) -> None:
     """A class between two others is no problem for softmax, but is one for a logistic regression against the others."""
     optimize = pytest.importorskip("scipy.optimize")
     rng = np.random.default_rng(1)
@@ -282,7 +282,7 @@ def test_results_are_stored_under_every_file_that_they_come_from() -> None:
     assert home / "rules.py" in named  # only data, which no profiler sees
 
 
-def test_a_stored_result_is_not_used_when_a_file_that_it_comes_from_changed(
+def test_a_result_is_computed_again_when_a_file_it_comes_from_changed(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab, computed = Lab(cache=tmp_path), []

@@ -80,7 +80,7 @@ def contest(lab: Lab) -> Section:
         captions={
             "contest-means": "Losses relative to the best, geometric means.",
             "contest-ranks": "Mean ranks, and the difference that is significant.",
-            "contest-tables": "The loss of each learner over the least of the table.",
+            "contest-tables": "The untuned loss of each learner over the least of the table.",
             "contest-scales": "Loss against the scale of one feature, untuned.",
             "contest-figure1": "The paper's figure 1 with all learners: the best parameter at each scale.",
         },

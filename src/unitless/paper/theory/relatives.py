@@ -12,8 +12,9 @@ and |L'| ≤ 1,
 | `KT` with known ranges | `coin_betting_bound` |
 | `FreeGrad` with scaled=True | `freegrad_bound` |
 
-KATE's and vSGD's theorems are about other things than regret, those of DoG and Prodigy about averages of weights on
-random rows; the constants of MetaGrad's theorem for coordinates could not be settled from the sources at hand.
+The versions of GD, AG and NAG that the paper analyses have `zinkevich`, `adaptive_gradient_bound` and `theorem_2`. For
+NG, sNAG, vSGD and KATE no regret bound is stated; the theorems of DoG, Prodigy and schedule-free are about averages of
+weights. The constants of MetaGrad's theorem for coordinates could not be settled from the sources at hand.
 
     >>> import numpy as np
     >>> from unitless.paper.baselines import ScInOL2
