@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import unitless as ul
 from unitless import _core
+from unitless.bandit import state
+from unitless.models import file as model_file
 
 NAMES = ["left", "middle", "right"]
 Rounds = list[tuple[dict[str, Any], dict[str, float]]]
@@ -281,6 +286,8 @@ def test_words_beyond_the_first_hundred_features_take_bounded_memory() -> None:
         ({"a": 1}, ["x", {"p": 1}], "some actions have features"),
         ({"a": math.inf}, ["x"], "the feature 'a'"),
         ([1, 2], ["x"], "mapping"),
+        ({"a\ud800": 1}, ["x"], "not valid Unicode"),
+        ({"a": "\ud800"}, ["x"], "not valid Unicode"),
     ],
 )
 def test_invalid_decisions_are_refused_and_change_nothing(context: Any, actions: Any, message: str) -> None:
@@ -291,13 +298,75 @@ def test_invalid_decisions_are_refused_and_change_nothing(context: Any, actions:
     assert bandit.to_bytes() == state
 
 
-@pytest.mark.parametrize("reward", [math.nan, math.inf, "1", None, 1e70])
+@pytest.mark.parametrize("reward", [math.nan, math.inf, "1", b"1", None, 1j, 1e70, 10**400, np.ones(1)])
 def test_rewards_that_are_no_numbers_are_refused(reward: Any) -> None:
     bandit = ul.Bandit()
     bandit.decide("e", {"a": 1}, NAMES)
     with pytest.raises(ul.InputError, match="reward"):
         bandit.learn("e", reward)
     assert bandit.status("e") == "pending"
+
+
+def test_names_and_ids_of_numpy_are_plain_ones() -> None:
+    bandit = ul.Bandit(model_type="linear")
+    decision = bandit.decide(np.int64(3), {"a": np.int32(1)}, np.array([1, 2]))
+    assert bandit.decide(3, {}, []) == decision
+    assert {type(name) for name in (decision.event_id, *decision.propensities)} == {int}
+    bandit.learn(np.int64(3), np.float32(0.5))
+    bandit.observe({"a": 2}, np.array([1, 2]), np.int64(1), 1.0)
+    assert ul.Bandit.from_bytes(bandit.to_bytes()).to_bytes() == bandit.to_bytes()
+    assert list(ul.Bandit().decide("e", {}, np.array(["b", "a"])).propensities) == ["a", "b"]
+
+
+def forged(bandit: ul.Bandit, change: Callable[[Any], Any], array: str = "", values: Any = None) -> bytes:
+    """The file of a bandit with other content and the right digest."""
+    arrays = safetensors.numpy.load(bandit.to_bytes())
+    plain = json.loads(arrays["plain"].tobytes())
+    change(plain)
+    arrays["plain"] = np.frombuffer(json.dumps(plain).encode(), np.uint8)
+    if array:
+        arrays[array] = values
+    header = {"version": 1, "kind": model_file.BANDIT, "digest": state._digest(arrays)}
+    return safetensors.numpy.save(arrays, {"unitless": json.dumps(header)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda plain: plain["numbers"].update(_rewards="many"),
+        lambda plain: plain["numbers"].update(_learned=-1),
+        lambda plain: plain["numbers"].update(_first=None),
+        lambda plain: plain["numbers"].update(_sum=math.nan),
+        lambda plain: plain["errors"].update(mean="small"),
+        lambda plain: plain["options"].update(max_pending=0),
+        lambda plain: plain["events"]["pending"].append([1]),
+        lambda plain: plain["events"]["pending"][0].__setitem__(3, 3),  # the chosen action
+        lambda plain: plain["events"]["pending"][0].__setitem__(6, [0.5]),  # expected rewards
+        lambda plain: plain["events"]["pending"][0][4][1].__setitem__(0, 10**6),  # a slot
+    ],
+)
+def test_a_file_with_values_that_no_bandit_has_is_refused(change: Callable[[Any], Any]) -> None:
+    bandit = waiting_bandit()
+    assert ul.Bandit.from_bytes(forged(bandit, lambda plain: None)).to_bytes() == bandit.to_bytes()
+    with pytest.raises(ul.ModelFileError, match="not a valid file of a bandit"):
+        ul.Bandit.from_bytes(forged(bandit, change))
+
+
+@pytest.mark.parametrize(
+    ("array", "values"),
+    [("exact.0", np.ones(5)), ("exact.0", np.ones(3, np.float32)), ("rest.0", np.ones(3)), ("context", np.ones(3))],
+)
+def test_a_file_with_arrays_that_no_bandit_has_is_refused(array: str, values: Any) -> None:
+    with pytest.raises(ul.ModelFileError, match="not a valid file of a bandit"):
+        ul.Bandit.from_bytes(forged(waiting_bandit(), lambda plain: None, array, values))
+
+
+def waiting_bandit() -> ul.Bandit:
+    """A bandit with a model and an event that waits."""
+    bandit = ul.Bandit(model_type="linear")
+    play(bandit, rounds(20))
+    bandit.decide("waits", {"a": 1.0}, NAMES)
+    return bandit
 
 
 def test_damaged_files_are_refused(tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from pathlib import Path
@@ -183,6 +184,12 @@ def test_nested_objects_of_dsjson_become_features(tmp_path: Path) -> None:
     assert one.actions == [{"TAction.n": 1}, {"TAction.n": 2}]
 
 
+def logged(**changed: Any) -> str:
+    """A line of a log."""
+    fields = {"context": {}, "actions": ["a"], "action": "a", "propensities": {"a": 1}, "reward": 1}
+    return json.dumps(fields | changed) + "\n"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -190,17 +197,44 @@ def test_nested_objects_of_dsjson_become_features(tmp_path: Path) -> None:
         ("1:2 | a\n", "action:cost:probability"),
         ("1:2:0.5 | a:b\n", "not a number"),
         ('{"_label_cost": 1}\n', "not a decision in dsjson"),
-        ('{"context": {}, "actions": ["a"], "action": "a", "propensities": {"a": 0}, "reward": 1}\n', "propensity"),
+        (logged(propensities={"a": 0}), "line 1: .*propensity 0"),
+        (logged() + logged(propensities={"a": "x"}), "line 2: .*a number for each action"),
+        (logged() + logged(propensities=5), "line 2: this is not a decision"),
+        (logged() + logged(expected={"a": "x"}), "line 2: .*a number for each action"),
+        (logged() + logged(context=5), "line 2: this is not a decision"),
+        (logged() + logged(actions="a"), "line 2: the actions"),
+        (logged() + logged(action="b"), "line 2: .*was not on offer"),
+        (logged() + "\n" + logged(reward="x"), "line 3: the reward is 'x'"),
+        (logged(reward=math.nan), "line 1: the reward is nan"),
+        (logged() + "[1, 2]\n", "line 2: this is not a decision"),
+        ("1:2:0 | a\n", "line 1: .*propensity 0"),
+        ("\udcff\n", "not a text file"),
     ],
 )
 def test_damaged_logs_are_errors_with_their_place(text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text(text)
-    with pytest.raises(ul.InputError, match=message):
+    (tmp_path / "log").write_text(text, encoding="utf-8", errors="surrogateescape")
+    with pytest.raises(ul.InputError, match=message) as error:
         ul.bandit.evaluate(tmp_path / "log", "a")
+    assert error.value.file == str(tmp_path / "log")
+
+
+def test_a_compressed_log_that_ends_early_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "log.gz").write_bytes(gzip.compress((logged() * 100).encode())[:-20])
+    with pytest.raises(ul.InputError, match=r"log.gz: this is not a text file, or it is damaged"):
+        ul.bandit.evaluate(tmp_path / "log.gz", "a")
+
+
+def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Path) -> None:
+    log = [Logged({"age": np.int64(31)}, ["a", "b"], "a", np.float32(0.5), {"a": np.float32(0.5), "b": 0.5})]
+    for format in ("json", "dsjson"):
+        ul.bandit.write_log(log, tmp_path / "log", format)
+        (one,) = ul.bandit.read_log(tmp_path / "log")
+        assert (one.context, one.reward, one.propensities) == ({"age": 31}, 0.5, {"a": 0.5, "b": 0.5})
 
 
 def test_policies_that_are_none_are_refused() -> None:
-    for policy in (lambda *_: {"a": 0.5}, "c", lambda *_: 1.5):
+    wrong = ({"a": 0.5}, {"a": 1.5, "b": -0.5}, {"a": 0.5, "c": 0.5}, {"a": "1"}, {"a": math.nan}, 1.5, None)
+    for policy in ("c", *(lambda *_, one=one: one for one in wrong)):
         with pytest.raises(ul.InputError, match="policy"):
             ul.bandit.evaluate(made_log(10), policy)
     with pytest.raises(ul.InputError, match="outside the reward_range"):

@@ -69,6 +69,20 @@ def test_the_command_simulates_evaluates_and_converts(tmp_path: Path, capsys: py
     assert found[str(tmp_path / "saved")]["dr"]["value"] > found["b"]["dr"]["value"]
 
 
+def test_actions_that_are_not_always_on_offer_are_no_policies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = [ul.bandit.Logged({}, ["a"], "a", 0.0, {"a": 1.0}), ul.bandit.Logged({}, ["a", "b"], "b", 1.0, {"b": 0.5})]
+    log.append(ul.bandit.Logged({}, ["a", "c"], "c", None, {"c": 0.5}))
+    ul.bandit.write_log(log, tmp_path / "log")
+    assert app.run(["bandit", "evaluate", str(tmp_path / "log"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: one["rows"] for name, one in found.items()} == {"random": 2, "new bandit": 2, "always a": 2}
+    (tmp_path / "empty").touch()
+    assert app.run(["bandit", "evaluate", str(tmp_path / "empty")]) != 0
+    assert "no decisions" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -41,7 +41,7 @@ class LowerLimit:
         predicted = min(1.0, (self._sum + 0.25) / (self._rows + 0.5))
         self._rows += 1
         self._sum += x
-        self._spread += (x - predicted) ** 2
+        self._spread += (x - predicted) * (x - predicted)
 
     def exceeds(self, mean: float, alpha: float) -> bool:
         """Return whether the lower limit is above a mean."""

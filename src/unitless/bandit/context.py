@@ -91,6 +91,10 @@ class Features:
             row, seen = self._columns.look({str(name): value for name, value in row.items()})
         found = _READER.numbers(row)
         prefix = self.prefix
+        try:
+            "".join(found).encode()
+        except UnicodeEncodeError:
+            raise InputError(f"a feature of {row!r} is not valid Unicode") from None
         for name, value in found.items():
             if value.__class__ is bool or value.__class__ is np.bool_:
                 found[name] = bool(value)
@@ -123,6 +127,8 @@ class Features:
     @classmethod
     def restored(cls, plain: dict[str, Any], scales: Float64) -> Features:
         """Return the object with this state."""
+        if scales.shape != (_core.CONTEXT_SCALES_SIZE,) or scales.dtype != np.float64:
+            raise ValueError("the sums of features are not valid")
         found = cls(plain["prefix"])
         found.texts.update(plain["texts"])
         found._columns = TextColumns(found.texts)

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from .. import limits
 from ..errors import InputError
 
 Name: TypeAlias = str | int
@@ -35,16 +38,29 @@ class Decision:
         return self.propensities[self.action]
 
 
-def is_name(value: Any) -> bool:
-    """Return whether a value can be the name of an action or the id of an event: text or a whole number."""
-    return type(value) is str or type(value) is int
+def as_name(value: Any) -> Name | None:
+    """Return the name of an action or the id of an event as text or a whole number; None if it is neither."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if type(plain) is str or type(plain) is int else None
 
 
 def checked_id(event_id: Any) -> Name:
     """Return the id of an event, if it is one."""
-    if not is_name(event_id):
+    found = as_name(event_id)
+    if found is None:
         raise InputError(f"the event id is {event_id!r}; it must be text or a whole number")
-    return event_id  # type: ignore[no-any-return]
+    return found
+
+
+def checked_reward(reward: Any) -> float:
+    """Return a reward, if it is a number that is not too large."""
+    try:
+        found = math.nan if isinstance(reward, str | bytes) else float(reward)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not abs(found) <= limits.MOST_LABEL:
+        raise InputError(f"the reward is {reward!r}; it must be a number, and not beyond 1e60: use larger units")
+    return found
 
 
 def named_actions(actions: Any) -> dict[Name, Mapping[str, Any] | None]:
@@ -61,7 +77,7 @@ def named_actions(actions: Any) -> dict[Name, Mapping[str, Any] | None]:
             raise _twice(actions)
         return found
     if isinstance(actions, Mapping):
-        found = dict(actions)
+        found = {_checked_name(name): features for name, features in actions.items()}
     elif isinstance(actions, str) or not hasattr(actions, "__iter__"):
         raise InputError(f"the actions are {actions!r}; they must be a list of names, or of mappings of features")
     else:
@@ -74,8 +90,6 @@ def named_actions(actions: Any) -> dict[Name, Mapping[str, Any] | None]:
                 raise _twice(listed)
     if not found:
         raise InputError("there is no action to choose from; give at least one")
-    for name in found:
-        _checked_name(name)
     with_features = sum(isinstance(features, Mapping) for features in found.values())
     if 0 < with_features < len(found) or (isinstance(actions, Mapping) and not with_features):
         raise InputError("some actions have features and others have none; give a mapping of features for each action")
@@ -83,9 +97,10 @@ def named_actions(actions: Any) -> dict[Name, Mapping[str, Any] | None]:
 
 
 def _checked_name(name: Any) -> Name:
-    if not is_name(name):
+    found = as_name(name)
+    if found is None:
         raise InputError(f"an action is {name!r}; it must be text, a whole number or a mapping of features")
-    return name  # type: ignore[no-any-return]
+    return found
 
 
 def _twice(names: Sequence[Any]) -> InputError:

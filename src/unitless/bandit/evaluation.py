@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ..errors import InputError, OptionError
 from .confidence import FEWEST_EFFECTIVE, Asymptotic, LowerLimit, margin
-from .decision import Name, is_name
+from .decision import Name, as_name
 from .learning import Bandit
 from .log import Logged, read_log
 
@@ -84,13 +84,16 @@ class Evaluator:
     def __init__(self, reward_range: tuple[float, float] | None = None, level: float = 0.95) -> None:
         if not 0 < level < 1:
             raise OptionError(f"is {level!r}; it must be between 0 and 1", option="level")
-        if reward_range is not None and not (
-            len(reward_range) == 2 and -math.inf < reward_range[0] < reward_range[1] < math.inf
-        ):
+        try:
+            low, high = (0.0, 1.0) if reward_range is None else reward_range
+            is_range = -math.inf < low < high < math.inf
+        except (TypeError, ValueError):
+            is_range = False
+        if not is_range:
             raise OptionError(f"is {reward_range!r}; it must be a lower and an upper limit", option="reward_range")
         self.level, self.range = level, reward_range
         self._alpha = 1 - level
-        self._rows = self._missing = 0
+        self.rows, self._missing = 0, 0  # with a reward, and without one
         self._means = {name: Asymptotic() for name in ("logged", "ips", "dr", "lift")}
         # With a range: a lower limit of each value, and one of its mirror image.
         self._limits = {name: (LowerLimit(), LowerLimit()) for name in self._means}
@@ -106,18 +109,12 @@ class Evaluator:
         if logged.reward is None:
             self._missing += 1
             return
-        r, p = float(logged.reward), logged.propensities.get(logged.action, 0.0)
-        if not 0 < p <= 1 + 1e-9:
-            raise InputError(
-                f"the event {logged.event_id!r} has the propensity {p!r} for its action; it must be in (0, 1]"
-            )
-        if not math.isfinite(r):
-            raise InputError(f"the event {logged.event_id!r} has the reward {r!r}")
-        w = chosen.get(logged.action, 0.0) / p
+        r = float(logged.reward)
+        w = chosen.get(logged.action, 0.0) / logged.propensities[logged.action]
         baseline = self._baseline(logged, chosen)
         of_policy = math.fsum(chosen[name] * baseline.get(name, 0.0) for name in chosen)
         dr = w * (r - baseline.get(logged.action, 0.0)) + of_policy
-        self._rows += 1
+        self.rows += 1
         for name, x in (("logged", r), ("ips", w * r), ("dr", dr), ("lift", dr - r)):
             self._means[name].add(x)
         self._w += w
@@ -165,11 +162,11 @@ class Evaluator:
 
     def result(self) -> Evaluation:
         """Return the estimates and intervals after the rows so far."""
-        if not self._rows:
+        if not self.rows:
             raise InputError("the log has no decision with a reward")
         found = {name: self._estimate(name) for name in self._means}
         return Evaluation(
-            self._rows, self._missing, **found, snips=self._snips(), effective_rows=self._effective, level=self.level,
+            self.rows, self._missing, **found, snips=self._snips(), effective_rows=self._effective, level=self.level,
             reward_range=self.range,
         )  # fmt: skip
 
@@ -207,7 +204,7 @@ class Evaluator:
             return Estimate(math.nan, -math.inf, math.inf)
         v = self._wr / self._w
         squares = self._w2r2 - 2 * v * self._w2r + v * v * self._w2  # of w (r - v)
-        half = margin(self._rows, math.sqrt(max(squares, 0.0) / self._rows), self._alpha) * self._rows / self._w
+        half = margin(self.rows, math.sqrt(max(squares, 0.0) / self.rows), self._alpha) * self.rows / self._w
         half = math.inf if self._effective < FEWEST_EFFECTIVE else half
         return Estimate(v, v - half, v + half)
 
@@ -284,17 +281,27 @@ def probabilities(policy: Policy, logged: Logged, names: Sequence[Name]) -> dict
     if isinstance(policy, Bandit):
         return policy.propensities(logged.context, logged.actions)
     chosen = policy(logged.context, logged.actions) if callable(policy) else policy
-    if is_name(chosen):
-        if chosen not in names:  # action numbers are text on the command line
-            chosen = next((name for name in names if str(name) == chosen), chosen)
-        if chosen not in names:
-            raise InputError(f"the policy chose {chosen!r}, which was not on offer: {', '.join(map(repr, names[:10]))}")
-        return {chosen: 1.0}
-    if not isinstance(chosen, Mapping) or not math.isclose(math.fsum(chosen.values()), 1.0, rel_tol=1e-6):
+    one = as_name(chosen)
+    if one is not None:
+        if one not in names:  # action numbers are text on the command line
+            one = next((name for name in names if str(name) == one), one)
+        if one not in names:
+            raise InputError(f"the policy chose {one!r}, which was not on offer: {', '.join(map(repr, names[:10]))}")
+        return {one: 1.0}
+    if not isinstance(chosen, Mapping) or not _is_distribution(chosen, names):
         raise InputError(
-            f"the policy returned {chosen!r}", advice="it must be a name, or probabilities that add up to 1"
+            f"the policy returned {chosen!r}",
+            advice="it must be the name of an action on offer, or probabilities of such actions that add up to 1",
         )
     return dict(chosen)
+
+
+def _is_distribution(chosen: Mapping[Any, Any], names: Sequence[Name]) -> bool:
+    try:
+        known = all(name in names and probability >= 0 for name, probability in chosen.items())
+        return known and math.isclose(math.fsum(chosen.values()), 1.0, rel_tol=1e-6)
+    except TypeError:  # not numbers
+        return False
 
 
 def _rows(log: Any) -> Iterable[Logged]:

@@ -6,9 +6,10 @@ import math
 from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from .. import _core, limits
 from ..errors import InputError
 from .context import Row
-from .decision import Decision, Name
+from .decision import Decision, Name, as_name
 
 Status: TypeAlias = Literal["pending", "rewarded", "expired", "unknown"]
 
@@ -23,6 +24,22 @@ class Event(NamedTuple):
     propensities: list[float]
     expected: list[float]  # less the first reward of the bandit
     offset: float | None  # that first reward, if there was one
+
+    def check(self) -> None:
+        """Raise an error unless a bandit can have such an event; files may have others."""
+        features, slots, z = self.row
+        numbers = [*features.values(), *z, *self.propensities, *self.expected]
+        numbers += [number for number in (self.time, self.offset) if number is not None]
+        lengths = len(self.names) == len(self.propensities) == len(self.expected) and len(slots) == len(z)
+        if not (
+            lengths
+            and all(map(limits.is_usable, numbers))
+            and None not in map(as_name, self.names)
+            and self.chosen in range(len(self.names))
+            and 0 < self.propensities[self.chosen] <= 1
+            and all(slot in range(_core.MOST_EXACT + _core.BUCKETS + 1) for slot in slots)
+        ):
+            raise ValueError("an event is not valid")
 
     def decision(self, event_id: Name) -> Decision:
         """Return the decision as it was made."""
@@ -91,5 +108,7 @@ class Events:
         found = cls(most)
         found.done = dict(plain["done"])
         for event_id, time, names, chosen, row, propensities, expected, offset in plain["pending"]:
-            found.pending[event_id] = Event(time, names, chosen, Row(*row), propensities, expected, offset)
+            event = Event(time, names, chosen, Row(*row), propensities, expected, offset)
+            event.check()
+            found.pending[event_id] = event
         return found

@@ -12,7 +12,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..options import ModelType
 from . import state
 from .context import Features, Read, Row, Slots, combined, with_constant
-from .decision import Actions, Decision, Name, checked_id, drawn, named_actions
+from .decision import Actions, Decision, Name, checked_id, checked_reward, drawn, named_actions
 from .errors import Errors
 from .events import Event, Events, Status
 from .reward_models import ACTION, CONTEXT, NEW, RewardModel
@@ -71,7 +71,7 @@ class Bandit:
         if time_limit is not None and not (limits.is_usable(time_limit) and time_limit > 0):
             raise OptionError(f"is {time_limit!r}; it must be a positive number", option="time_limit")
         if default_reward is not None:
-            _checked_reward(default_reward)
+            checked_reward(default_reward)
         if type(max_pending) is not int or max_pending < 1:
             raise OptionError(f"is {max_pending!r}; it must be a whole number from 1 on", option="max_pending")
         self.model_type, self.random_state = model_type, random_state
@@ -105,7 +105,8 @@ class Bandit:
                 by name or in a list. Of mappings in a list, the position is the name.
             time: the time of the event, for `time_limit`. Default: None.
         """
-        waiting = self._events.pending.get(checked_id(event_id))
+        event_id = checked_id(event_id)
+        waiting = self._events.pending.get(event_id)
         if waiting is not None:
             return waiting.decision(event_id)
         if self._events.status(event_id) != "unknown":
@@ -142,14 +143,15 @@ class Bandit:
             action: the name of the one that was chosen.
             reward: its reward.
         """
-        reading, reward = self._read(context, actions), _checked_reward(reward)
+        reading, reward = self._read(context, actions), checked_reward(reward)
         if action not in reading.names:
             raise InputError(
                 f"the action {action!r} was not on offer; these were {', '.join(map(repr, reading.names))}"
             )
         rows, chosen = self._counted(reading), reading.names.index(action)
         propensities, expected = self._propensities(rows, reading.names)
-        self._learn(action, rows[chosen], None if self._first is None else (self._first, expected[chosen]), reward)
+        before = None if self._first is None else (self._first, expected[chosen])
+        self._learn(reading.names[chosen], rows[chosen], before, reward)
         return dict(zip(reading.names, propensities, strict=True))
 
     def _read(self, context: Any, actions: Any) -> Reading:
@@ -206,9 +208,9 @@ class Bandit:
             reward: the reward of the action that was chosen; the larger, the better.
             time: the time at which the reward came, for `time_limit`. Default: None.
         """
-        reward = _checked_reward(reward)
+        event_id, reward = checked_id(event_id), checked_reward(reward)
         self._expire(self._checked_time(time))
-        self._events.check_pending(checked_id(event_id))
+        self._events.check_pending(event_id)
         self._finish(event_id, reward)
 
     def expire(self, time: float) -> int:
@@ -365,13 +367,3 @@ def _rows(reading: Reading, products: Slots) -> list[Row]:
     if reading.of_action is None:
         return [with_constant(context)] * len(reading.names)
     return [combined(context, reading.of_action.scaled(*each), products) for each in reading.actions]
-
-
-def _checked_reward(reward: Any) -> float:
-    if isinstance(reward, bool | str) or not hasattr(reward, "__float__"):
-        if isinstance(reward, bool):
-            return float(reward)
-        raise InputError(f"the reward is {reward!r}; it must be a number")
-    if not abs(float(reward)) <= limits.MOST_LABEL:
-        raise InputError(f"the reward is {reward!r}; rewards must be finite, and not beyond 1e60: use larger units")
-    return float(reward)

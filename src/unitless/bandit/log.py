@@ -6,16 +6,21 @@ import gzip
 import json
 import math
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
 
 from .. import whole_file
 from ..errors import InputError, OptionError
 from . import vw_logs
-from .decision import Name, named_actions
+from .decision import Name, checked_reward, named_actions
 
 Format: TypeAlias = Literal["json", "dsjson", "cb"]
+_NUMBERS = (int, float, np.number)
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,21 @@ class Logged:
     event_id: Name = ""
     time: float | str | None = None
 
+    def __post_init__(self) -> None:
+        """Check what estimates need."""
+        event = f"the event {self.event_id!r}"
+        if self.action not in self.names:
+            raise InputError(f"{event} has the action {self.action!r}, which was not on offer")
+        for what, values in (("propensities", self.propensities), ("expected", self.expected)):
+            if not isinstance(values, Mapping) or not all(isinstance(one, _NUMBERS) for one in values.values()):
+                raise InputError(f"{event} has {what} {values!r}", advice="they must be a number for each action")
+        if self.reward is None:
+            return
+        checked_reward(self.reward)
+        propensity = self.propensities.get(self.action, 0.0)
+        if not 0 < propensity <= 1 + 1e-9:
+            raise InputError(f"{event} has the propensity {propensity!r} for its action; it must be in (0, 1]")
+
     @property
     def names(self) -> list[Name]:
         """The names of the actions that were on offer."""
@@ -68,18 +88,19 @@ def read_log(path: str | os.PathLike[str], format: Format | None = None) -> Iter
     """
     if format is not None:
         _check(format)
-    name = os.fspath(path)
-    with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
-        lines = enumerate(file, 1)
-        first = next(((number, line) for number, line in lines if line.strip()), None)
-        if first is None:
-            return
-        found = format or _format_of(first[1])
-        every = _chained(first, lines)
-        try:
-            yield from (Logged(**one) for one in _READERS[found](every))
-        except InputError as error:
-            raise error.at(file=name) from None
+    name, place = os.fspath(path), 0
+    try:
+        with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
+            lines = enumerate(file, 1)
+            first = next((line for line in lines if line[1].strip()), None)
+            if first is None:
+                return
+            for place, fields in _READERS[format or _format_of(first[1])](chain([first], lines)):  # noqa: B007
+                yield Logged(**fields)
+    except InputError as error:
+        raise error.at(file=name, line=error.line or place) from None
+    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"this is not a text file, or it is damaged: {error}", file=name) from None
 
 
 def write_log(log: Iterable[Logged], path: str | os.PathLike[str], format: Format = "json") -> int:
@@ -116,34 +137,26 @@ def as_json(one: Logged) -> str:
     fields |= {"actions": actions, "action": one.action, "reward": one.reward}
     fields["propensities"] = [[name, value] for name, value in one.propensities.items()]
     fields["expected"] = [[name, value] for name, value in one.expected.items() if math.isfinite(value)]
-    return json.dumps(fields, default=str)
+    return json.dumps(fields, default=vw_logs.json_value)
 
 
-def _read_json(lines: Iterable[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+def _read_json(lines: vw_logs.Lines) -> vw_logs.Decisions:
     for number, line in lines:
         if not line.strip():
             continue
         try:
             one = json.loads(line)
-            fields = {name: one[name] for name in ("context", "actions", "action", "propensities")}
+            fields = {name: one[name] for name in ("context", "actions", "action")}
+            fields |= {"propensities": dict(one["propensities"]), "expected": dict(one.get("expected") or {})}
+            if not isinstance(fields["context"], dict):
+                raise TypeError
         except (ValueError, KeyError, TypeError) as error:
-            missing = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else "this is not a JSON object"
+            missing = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else "this is not a decision"
             raise InputError(
-                missing, line=number, advice="a decision has the fields of unitless.bandit.Logged"
+                missing, line=number, advice="a decision is a JSON object with the fields of unitless.bandit.Logged"
             ) from None
-        for name in ("propensities", "expected"):
-            given = one.get(name) or {}
-            fields[name] = {(key if type(key) is not list else str(key)): value for key, value in _pairs(given)}
-        yield fields | {"reward": one.get("reward"), "event_id": one.get("event_id", ""), "time": one.get("time")}
-
-
-def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
-    return given.items() if isinstance(given, dict) else given
-
-
-def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
+        more = {"reward": one.get("reward"), "event_id": one.get("event_id", ""), "time": one.get("time")}
+        yield number, fields | more
 
 
 def _format_of(line: str) -> Format:

@@ -30,6 +30,13 @@ class RewardModel:
         self.exact = np.ones(1) if exact is None else exact
         self._places = round((2 * len(self.exact) + 0.25) ** 0.5 - 0.5)  # rows of the triangle
 
+    def check(self) -> None:
+        """Raise an error unless a bandit can have such a model; files may have others."""
+        is_triangle = self._places * (self._places + 1) == 2 * len(self.exact) > 0
+        is_rest = self.rest is None or (self.rest.shape == (_core.BUCKETS,) and self.rest.dtype == np.float64)
+        if not (isinstance(self.model, Learner) and self.exact.dtype == np.float64 and is_triangle and is_rest):
+            raise ValueError("a model of rewards is not valid")
+
     @classmethod
     def new(cls, model_type: str, with_actions: bool) -> RewardModel:
         """Return a model that has learned nothing.

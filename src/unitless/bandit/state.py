@@ -13,7 +13,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from .. import whole_file
+from .. import limits, whole_file
 from ..errors import Error, ModelFileError
 from ..models import file as model_file
 from .context import Features, Slots
@@ -80,8 +80,10 @@ def from_bytes(cls: type[B], data: bytes) -> B:
             rest = arrays.get(f"rest.{at}")
             exact = arrays[f"exact.{at}"].copy()
             bandit._models[name] = RewardModel(model, exact, None if rest is None else rest.copy())
+            bandit._models[name].check()
         bandit._errors = Errors(**plain["errors"])
         bandit._events = Events.restored(bandit.max_pending, plain["events"])
+        _check(bandit)
     except ModelFileError:
         raise
     except (
@@ -90,6 +92,19 @@ def from_bytes(cls: type[B], data: bytes) -> B:
     ) as error:
         raise ModelFileError(f"this is not a valid file of a bandit: {error}") from None
     return bandit
+
+
+def _check(bandit: Bandit) -> None:
+    """Raise an error unless these numbers can be those of a bandit; its parts have checked theirs."""
+    sums = [bandit._sum, bandit._total, bandit._errors.mean, bandit._errors.usual, bandit._errors.far]
+    sums += [number for number in (bandit._time, bandit._first) if number is not None]
+    counts = [bandit._rewards, bandit._expired, bandit._learned, bandit._errors.count]
+    if (
+        not all(map(limits.is_usable, sums))
+        or not all(type(count) is int and count >= 0 for count in counts)
+        or (bandit._first is None) != (bandit._learned == 0)
+    ):
+        raise ValueError("its numbers are not valid")
 
 
 def is_bandit(path: str | os.PathLike[str]) -> bool:

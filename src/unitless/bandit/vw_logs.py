@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..data.writers.vw import safe_name
 from ..errors import InputError
@@ -13,11 +16,12 @@ from .decision import Name, named_actions
 if TYPE_CHECKING:
     from .log import Logged
 
-Lines = Iterable[tuple[int, str]]
+Lines = Iterable[tuple[int, str]]  # with their numbers
+Decisions = Iterator[tuple[int, dict[str, Any]]]  # the number of a line, and the fields of Logged
 _ACTION = "action"  # the feature for the name of an action without features
 
 
-def read_dsjson(lines: Lines) -> Iterator[dict[str, Any]]:
+def read_dsjson(lines: Lines) -> Decisions:
     """Yield the decisions of a dsjson log. Nested objects become features such as "user.age"."""
     for number, line in lines:
         if not line.strip():
@@ -28,6 +32,7 @@ def read_dsjson(lines: Lines) -> Iterator[dict[str, Any]]:
                 continue
             context = dict(one["c"])
             listed, ranking, p = context.pop("_multi"), list(one["a"]), [float(value) for value in one["p"]]
+            reward = 0.0 - float(one["_label_cost"])
         except (ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 "this is not a decision in dsjson", line=number, advice="it needs c, c._multi, a, p"
@@ -40,15 +45,18 @@ def read_dsjson(lines: Lines) -> Iterator[dict[str, Any]]:
             actions = names
         if len(p) != len(ranking) or not p or not all(type(at) is int and 0 < at <= len(names) for at in ranking):
             raise InputError("a and p do not name the actions of _multi", line=number)
-        yield {
-            "context": _flat(context),
-            "actions": actions,
-            "action": names[ranking[0] - 1],
-            "reward": 0.0 - float(one["_label_cost"]),
-            "propensities": {names[at - 1]: value for at, value in zip(ranking, p, strict=True)},
-            "event_id": one.get("EventId", ""),
-            "time": one.get("Timestamp"),
-        }
+        yield (
+            number,
+            {
+                "context": _flat(context),
+                "actions": actions,
+                "action": names[ranking[0] - 1],
+                "reward": reward,
+                "propensities": {names[at - 1]: value for at, value in zip(ranking, p, strict=True)},
+                "event_id": one.get("EventId", ""),
+                "time": one.get("Timestamp"),
+            },
+        )
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
@@ -83,26 +91,32 @@ def as_dsjson(one: Logged) -> str:
         "c": {**one.context, "_multi": [{_ACTION: str(name)} if own is None else own for name, own in offered.items()]},
         "p": [one.propensities.get(names[place], 0.0) for place in ranking],
     }
-    return json.dumps(fields | ({} if one.time is None else {"Timestamp": str(one.time)}), default=str)
+    return json.dumps(fields | ({} if one.time is None else {"Timestamp": str(one.time)}), default=json_value)
 
 
-def read_cb(lines: Lines) -> Iterator[dict[str, Any]]:
+def json_value(value: Any) -> Any:
+    """Return a value of NumPy as a plain one, and any other value as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def read_cb(lines: Lines) -> Decisions:
     """Yield the decisions of a log in text: a line for each, or (with features of actions) lines up to an empty one."""
     block: list[tuple[int, str]] = []
     most = 0
-    plain: list[dict[str, Any]] = []  # all actions are known when all lines are
-    for number, line in [*lines, (0, "")]:
+    plain: list[tuple[int, dict[str, Any]]] = []  # all actions are known when all lines are
+    for number, line in chain(lines, [(0, "")]):
         if line.strip():
             block.append((number, line))
         if block and (not line.strip() or _is_alone(block[0][1])):
             if _is_alone(block[0][1]):
-                plain.append(_one_line(*block[0]))
-                most = max(most, *plain[-1]["actions"])
+                one = _one_line(*block[0])
+                plain.append((block[0][0], one))
+                most = max(most, *one["actions"])
             else:
-                yield _with_actions(block)
+                yield block[0][0], _with_actions(block)
             block = []
-    for one in plain:
-        yield one | {"actions": list(range(1, most + 1)) if len(one["actions"]) < 2 else one["actions"]}
+    for number, one in plain:
+        yield number, one | {"actions": list(range(1, most + 1)) if len(one["actions"]) < 2 else one["actions"]}
 
 
 def _is_alone(line: str) -> bool:

@@ -145,6 +145,7 @@ def _policies(
     """Evaluate policies in one pass over the log."""
     from ..bandit import Bandit, Evaluator, evaluation, read_log  # noqa: PLC0415
     from ..bandit.state import is_bandit  # noqa: PLC0415
+    from ..errors import InputError  # noqa: PLC0415
 
     policies: dict[str, Any] = {one: Bandit.load(one) if is_bandit(one) else one for one in named}
     evaluators: dict[str, Evaluator] = {}
@@ -153,16 +154,19 @@ def _policies(
         names = one.names
         chosen = {name: evaluation.probabilities(policy, one, names) for name, policy in policies.items()}
         if not named:
-            chosen = {f"always {name}": {name: 1.0} for name in names[:20]}
             chosen["random"] = dict.fromkeys(names, 1 / len(names))
             chosen["new bandit"] = (
                 {} if one.reward is None else learner.observe(one.context, one.actions, one.action, one.reward)
             )
+            chosen |= {f"always {name}": {name: 1.0} for name in names[:20]}
         for name, propensities in chosen.items():
             if name not in evaluators:
                 evaluators[name] = Evaluator(reward_range, level)
             evaluators[name].add(one, propensities)
-    return {name: evaluator.result() for name, evaluator in evaluators.items()}
+    if not evaluators:
+        raise InputError("the log has no decisions", file=log)
+    rows = max(evaluator.rows for evaluator in evaluators.values())  # of policies whose actions are always on offer
+    return {name: evaluator.result() for name, evaluator in evaluators.items() if evaluator.rows == rows}
 
 
 def _simulated(found: Simulated) -> Section:
