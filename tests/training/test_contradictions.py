@@ -46,6 +46,35 @@ def test_ordinary_tables_have_no_contradiction(kind: str, seed: int) -> None:
     assert warnings_of(ul.train(frame.assign(y=labels[kind]), "y", random_state=seed, progress=False)) == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["groups", "few very large labels", "one far label"])
+def test_held_out_rows_that_are_easier_by_chance_are_no_contradiction(kind: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, 1])
+    frame = pd.DataFrame(rng.normal(size=(3000, 4)), columns=list("abcd"))
+    frame["y"] = frame.a + rng.normal(size=3000)
+    groups = None
+    if kind == "groups":
+        groups = rng.integers(0, 300, 3000)
+        frame["y"] += 3 * rng.normal(size=300)[groups]
+    elif kind == "one far label":
+        frame.loc[[7], "y"] = 1e6
+    else:
+        frame["y"] += 1000 * (rng.random(3000) < 0.002)
+    found = ul.train(frame, "y", groups=groups, random_state=seed, model_type="linear", progress=False)
+    assert warnings_of(found) == []
+
+
+def test_a_hold_out_with_one_label_is_reported() -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(1000, 3)), columns=list("abc"))
+    rare = frame.assign(y=np.where(np.arange(1000) == 500, "fraud", "fine"))
+    (note,) = (one for one in ul.train(rare, "y", progress=False).notes if "same label" in one)
+    assert "only 1 of 1,000 rows have another one" in note
+    assert "holdout=0.5" in note
+    often = frame.assign(y=np.where(frame.a > 1.5, "fraud", "fine"))
+    assert not [one for one in ul.train(often, "y", progress=False).notes if "same label" in one]
+
+
 def test_a_fit_that_reaches_its_limit_of_passes_says_so() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=3000)})

@@ -256,6 +256,61 @@ def test_a_row_without_a_group_is_a_group_of_its_own() -> None:
     assert ul.train(frame, "y", groups="patient_id", model_type="linear").details.groups == 140
 
 
+def test_rows_without_a_group_are_counted_and_noted() -> None:
+    frame = patients(1000, 40)
+    frame.loc[:99, "patient_id"] = None
+    result = ul.train(frame, "y", groups="patient_id", model_type="linear")
+    assert result.details.ungrouped == 100
+    assert "140 of column 'patient_id', 100 of them rows without a group" in str(result)
+    assert [note for note in result.notes if "100 rows have no group" in note]
+    whole = ul.train(patients(1000, 40), "y", groups="patient_id", model_type="linear")
+    assert not [note for note in whole.notes if "no group" in note]
+
+
+def test_the_groups_of_held_out_rows_are_in_their_order() -> None:
+    frame = patients(2000, 60)
+    for memory in (1 << 30, 10_000):
+        last, _, rows = held(read(frame, target="y", groups="patient_id"), memory)
+        names = [frame.patient_id[int(place.rpartition("row ")[2]) - 1] for place in last]
+        assert rows.held.group_of is not None
+        assert len(set(zip(names, rows.held.group_of.tolist(), strict=True))) == len(set(names))
+
+
+def test_the_confidence_interval_counts_groups_and_not_rows() -> None:
+    contained = by_rows = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        group = rng.integers(0, 60, 1200)
+        frame = pd.DataFrame(rng.normal(size=(1200, 3)), columns=list("abc")).assign(group=group)
+        frame["y"] = frame.a + 3 * rng.normal(size=60)[group] + rng.normal(size=1200)
+        result = ul.train(frame, "y", groups="group", model_type="linear", random_state=seed)
+        low, high = result.details.measured.hold_out_interval()
+        truth = np.sqrt(3**2 + 1**2)  # for new groups, whatever was learned
+        contained += result.metrics_ci[0] < truth < result.metrics_ci[1]
+        by_rows += low < truth < high
+        assert result.metrics_ci[0] < low
+        assert result.metrics_ci[1] > high
+    assert contained >= 10
+    assert by_rows <= 8
+
+
+def test_one_held_out_group_is_worth_one_row() -> None:
+    frame = patients(1000, 2, effect=0.0)
+    result = ul.train(frame, "y", groups="patient_id", model_type="linear")
+    assert result.details.held_out_groups == 1
+    assert result.metrics_ci[1] > 2 * result.metrics["rmse"]
+
+
+def test_a_table_of_a_few_rows_many_times_is_noted() -> None:
+    few = mixed(pd.concat([noisy(100)] * 50))
+    (note,) = (one for one in ul.train(few, "y", model_type="linear").notes if "are different" in one)
+    assert "only 100 of 5,000 rows are different" in note
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({name: rng.integers(0, 3, 4000).astype(str) for name in "abc"})
+    possible = X.assign(y=np.where(rng.random(4000) < 0.2 + 0.6 * (X.a > "1"), "yes", "no"))
+    assert not [one for one in ul.train(possible, "y", model_type="linear").notes if "are different" in one]
+
+
 def test_an_interrupted_training_with_groups_goes_on(tmp_path: Path) -> None:
     path, model = str(tmp_path / "t.csv"), str(tmp_path / "m.unitless")
     patients(3000, 60).to_csv(path, index=False)
@@ -295,7 +350,7 @@ def test_groups_of_other_data_that_are_impossible_are_errors(tmp_path: Path) -> 
         ul.train(frame.assign(patient_id="one"), "y", groups="patient_id")
     with pytest.raises(ul.OptionError, match="stream"):
         ul.train(iter(frame.to_dict("records")), "y", groups="patient_id")
-    with pytest.raises(ul.OptionError, match="format says"):
+    with pytest.raises(ul.OptionError, match="format names labels"):
         ul.train(sources.write(tmp_path / "t.vw", "1 | a:1\n2 | a:2\n"), groups="a")
     with pytest.raises(ul.InputError, match="groups has"):
         ul.train(frame, "y", groups=[1, 2])
@@ -330,6 +385,11 @@ def suggested(frame: pd.DataFrame) -> bool:
 def test_groups_are_suggested_where_new_ones_are_predicted_far_worse() -> None:
     assert suggested(patients(6000, 300))
     assert suggested(patients(6000, 300).assign(y=lambda d: np.where(d.y > 0, "yes", "no")))
+
+
+def test_few_patients_with_many_rows_each_suggest_groups() -> None:
+    assert suggested(patients(3000, 40))
+    assert suggested(patients(20_000, 40))
 
 
 @pytest.mark.parametrize("groups", [30, 300, 2000])

@@ -212,9 +212,13 @@ class Evaluation:
         With weights, n is the effective number of examples (the number of equally weighted examples with the same
         variance).
         """
+        return self._interval(self._equal_examples)
+
+    def _interval(self, n: float) -> tuple[float, float]:
+        """The interval for as much information as `n` independent examples have."""
         if not self.examples:
             return math.nan, math.nan
-        n, sums = self._equal_examples, self.sums.by_name
+        sums = self.sums.by_name
         if "error_rate" in sums:
             return chernoff_interval(min(1.0, sums["error_rate"] / self.weight), n)
         low, high = self.label_limits
@@ -240,7 +244,7 @@ class Evaluation:
         """The variance of the squared errors relative to their squared mean: 2 for normal errors; 0 if unknown."""
         return self._squares()[1] * self._equal_examples if isinstance(self.sums.tally, NumberTally) else 0.0
 
-    def hold_out_interval(self, tail: float = 0.0) -> tuple[float, float]:
+    def hold_out_interval(self, tail: float = 0.0, design: float = 1.0) -> tuple[float, float]:
         """The 90% confidence interval of the error rate or the RMSE of a model that did not change meanwhile.
 
         For numbers it is computed from the spread of the squared errors, so that it is narrow where errors are small
@@ -248,13 +252,15 @@ class Evaluation:
 
         Args:
             tail: the `tail` of other predictions of the model, which may show larger errors than these. Default: 0.
+            design: how many rows are worth one independent row: see `design_effect`. Default: 1.
         """
+        independent = max(1.0, self._equal_examples / design)
         if not isinstance(self.sums.tally, NumberTally) or not self.examples:
-            return self.interval
+            return self._interval(independent)
         mean, relative = self._squares()
         if not math.isfinite(relative) or self.examples < 2:
-            return self.interval
-        return rmse_interval(mean, max(relative * self._equal_examples, tail), self._equal_examples)
+            return self._interval(independent)
+        return rmse_interval(mean, max(relative * self._equal_examples, tail), independent)
 
     def _squares(self) -> tuple[float, float]:
         """For numbers: the mean of the squared errors, and the variance of this mean relative to its square."""

@@ -11,14 +11,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import Phrase
+from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from .training import Training
 
 FEW = 50  # rows: fewer do not tell
-BEYOND_CHANCE = 4.0  # standard deviations of an AUC
+BEYOND_CHANCE = 4.0  # standard deviations of an AUC, or of a rank sum
 ADVICE = "rows with the same values may have different labels on purpose; do not rely on these metrics"
 
 
@@ -33,18 +36,19 @@ def contradiction(training: Training) -> Phrase | None:
     title = {"error_rate": "error", "rmse": "RMSE"}.get(by, by)
     form = ".2%" if by == "error_rate" else ".4g"
     own, other = f"{learned.metrics[by]:{form}}", f"{held.metrics[by]:{form}}"
-    (low, _), (_, high) = learned.hold_out_interval(), held.hold_out_interval()
+    design = training.design_effect
+    (low, _), (_, high) = learned.hold_out_interval(design=design), held.hold_out_interval(design=design)
     if low > _baseline(learned):
         return Phrase(
             f"the model predicts the rows that it has learned worse than the best constant does ({title} {own}, not "
             f"{_baseline(learned):{form}}), though its {title} on held-out rows is {other}: {ADVICE}"
         )
-    if low > high:
+    if low > high and _usually_larger(training, design):
         return Phrase(
             f"the model predicts the rows that it has learned worse ({title} {own}) than the held-out rows ({other}), "
             f"beyond chance: {ADVICE}"
         )
-    if _ranks_backwards(held):
+    if _ranks_backwards(held, design):
         return Phrase(
             f"the model ranks the held-out rows the wrong way round (AUC {held.metrics['auc']:.3f}, below 0.5 beyond "
             f"chance): their labels contradict those of the learned rows; {ADVICE}"
@@ -55,14 +59,14 @@ def contradiction(training: Training) -> Phrase | None:
 def _baseline(evaluation: Evaluation) -> float:
     """The error of the best constant answer for the same rows; infinite if it is not known."""
     if evaluation.judged_by == "error_rate":
-        return 1 - max(_shares(evaluation), default=-math.inf)
+        return 1 - max(label_shares(evaluation), default=-math.inf)
     metrics = evaluation.metrics
     if evaluation.judged_by == "rmse" and metrics.get("r2", -math.inf) < 1:
         return metrics["rmse"] / math.sqrt(1 - metrics["r2"])  # the standard deviation of the labels
     return math.inf
 
 
-def _shares(evaluation: Evaluation) -> list[float]:
+def label_shares(evaluation: Evaluation) -> list[float]:
     """The share of each class in the weight of the rows."""
     if (ranking := evaluation.ranking) is not None:
         share = float(ranking.by_score[2].sum()) / evaluation.weight
@@ -70,10 +74,33 @@ def _shares(evaluation: Evaluation) -> list[float]:
     return [row["share"] for row in evaluation.per_class.values()]
 
 
-def _ranks_backwards(held: Evaluation) -> bool:
-    """Whether the AUC of two classes is below 1/2 beyond chance: by the variance of the rank sum of random scores."""
-    auc, shares = held.metrics.get("auc", math.nan), _shares(held)
+def _usually_larger(training: Training, design: float) -> bool:
+    """Whether most errors are larger on learned rows, and not only a few very large ones that the hold-out lacks."""
+    if training.target is None or training.target.task != "regression":
+        return True
+    learned, held = training.findings.learned_errors, training.findings.row_errors
+    if learned is None or held is None:
+        return False
+    own, other = np.abs(learned.errors), np.abs(held.errors)
+    return _larger_share(own, other) > 0.5 + BEYOND_CHANCE * math.sqrt(design) * _deviation(len(own), len(other))
+
+
+def _larger_share(some: Float64, others: Float64) -> float:
+    """The share of pairs of which the first number, one of `some`, is the larger one; equal ones count half."""
+    others = np.sort(others)
+    below = np.searchsorted(others, some, "left") + np.searchsorted(others, some, "right")
+    return float(below.mean() / 2 / len(others))
+
+
+def _deviation(some: float, others: float) -> float:
+    """The standard deviation of that share if chance decides: of the rank sum of Wilcoxon, Mann and Whitney."""
+    return math.sqrt((some + others + 1) / (12 * some * others))
+
+
+def _ranks_backwards(held: Evaluation, design: float) -> bool:
+    """Whether the AUC of two classes is below 1/2 beyond chance."""
+    auc, shares = held.metrics.get("auc", math.nan), label_shares(held)
     if math.isnan(auc) or not all(shares):
         return False
     negative, positive = (share * held.examples for share in shares)
-    return auc < 0.5 - BEYOND_CHANCE * math.sqrt((positive + negative + 1) / (12 * positive * negative))
+    return auc < 0.5 - BEYOND_CHANCE * math.sqrt(design) * _deviation(positive, negative)

@@ -19,6 +19,7 @@ from ..data.rows.shuffle import Shuffle
 from ..data.screening import usable
 from ..inference.importance import ROWS
 from ..metrics.evaluation import Evaluation
+from ..metrics.row_errors import RowErrors
 from ..models.scored import Scored
 from .column_importance import importance_of
 from .leaks import find_leak
@@ -155,8 +156,9 @@ class Fit:
         chosen = training.passes.halves.scores if finished else None
         training.score_holdout(noted(), rows.rows - first, finished, chosen)
         if finished and training.session is not None and first < rows.rows:
-            findings.in_sample = Evaluation(training.session.model)
-            training.session.score(rows.batches(0, min(rows.learned, IN_SAMPLE)), [findings.in_sample])
+            model, some = training.session.model, rows.batches(0, min(rows.learned, IN_SAMPLE))
+            findings.in_sample, findings.learned_errors = Evaluation(model), RowErrors(model)
+            training.session.score(some, [findings.in_sample, findings.learned_errors])
         if findings.row_errors is not None:
             findings.drifting = drifts(findings.row_errors.errors, np.concatenate(numbers))
 

@@ -13,7 +13,7 @@ from ..errors import Option, Phrase
 from ..inputs import Float64
 from ..metrics.evaluation import Evaluation
 from ..metrics.stream_baselines import MEAN, REPEAT
-from .contradictions import contradiction
+from .contradictions import contradiction, label_shares
 
 if TYPE_CHECKING:
     from .training import Training
@@ -22,6 +22,7 @@ MUCH = 1.25  # an error above this multiple of the progressive error is worth a 
 FORGETTING = 0.2  # the share of a prediction by the forgetting learner that is worth a note
 LITTLE = 0.95  # a baseline below this multiple of the model's error is worth a note
 COPIES = 0.01  # the share of copies among the rows that is worth a note
+UNGROUPED = 0.01  # the share of rows without a group that is worth a note
 BLOCKS = 10  # the data is cut into this many blocks to see whether errors drift along it
 DRIFTING = 10.0  # the F statistic above which errors drift (9 and many degrees of freedom: far beyond chance)
 FEW = 100  # with fewer rows a model is not expected to be better than the baselines
@@ -33,8 +34,11 @@ def notes(training: Training) -> list[Phrase]:
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
         _copies(training),
+        _few_different(training),
+        _ungrouped(training),
         None if training.findings.identifier is None else training.findings.identifier.note(),
         contradiction(training),
+        _one_label(training),
         _in_time(training) if training.fitted else _forgotten(training),
         _still_improving(training),
         _no_better(training),
@@ -62,6 +66,44 @@ def _copies(training: Training) -> Phrase | None:
     return Phrase(
         f"{kin.duplicates:,} rows are copies of other rows ({kin.duplicates / kin.rows:.1%}); copies were held out "
         "together with their original, because a model predicts a row too well if it has learned a copy of it"
+    )
+
+
+def _few_different(training: Training) -> Phrase | None:
+    """A note if most rows are copies, but too few are different to hold copies out together."""
+    kin = training.findings.kin
+    if kin is None or not kin.known or kin.duplicates is None or 2 * kin.duplicates < kin.rows:
+        return None
+    return Phrase(
+        f"only {kin.rows - kin.duplicates:,} of {kin.rows:,} rows are different, so that held-out rows equal learned "
+        "ones: the metrics do not show how well other rows will be predicted"
+    )
+
+
+def _ungrouped(training: Training) -> Phrase | None:
+    """A note if many rows have no value in the column of groups."""
+    kin = training.findings.kin
+    if kin is None or kin.ungrouped < UNGROUPED * kin.rows or not kin.ungrouped:
+        return None
+    return Phrase(
+        f"{kin.ungrouped:,} rows have no group, and each of them counts as a group of its own: if they belong to "
+        "groups that were learned, the metrics are too good"
+    )
+
+
+def _one_label(training: Training) -> Phrase | None:
+    """A note if all held-out rows have the same label, though others were learned."""
+    held, labels = training.findings.holdout, training.findings.labels
+    if not training.fitted or held is None or training.target is None or training.target.task == "regression":
+        return None
+    shares = label_shares(held)
+    if max(shares, default=0.0) < 1 or labels.rows < FEW:
+        return None
+    others = labels.rows - max(labels.counts.values())
+    return Phrase(
+        f"all {held.examples:,} held-out rows have the same label, so that the metrics do not show how well other "
+        f"labels are predicted; only {others:,} of {labels.rows:,} rows have another one. To hold out more rows: ",
+        Option("holdout", 0.5),
     )
 
 

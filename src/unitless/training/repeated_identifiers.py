@@ -30,15 +30,17 @@ if TYPE_CHECKING:
     from .training import Training
 
 SCANNED, SAMPLE = 100_000, 6000  # rows that are looked at, and rows that the two models learn and predict, at most
-MANY = 100  # different values: with fewer, new rows will mostly have values that are known
+MANY = 20  # different values: with fewer, new rows will mostly have values that are known
+LARGE = 60  # rows with each value, on average, from which on the first rows of the random order have all values
 REPEATED = 2.0  # rows with each value, on average
 PARTS = 3  # one part in so many is predicted, the others are learned
+FEW = 100  # different values: with fewer, each part is predicted once, so that enough new values are
 PASSES = 3
-MUCH = 1.25  # times as large are the errors for new values, ...
-SURE = 5.0  # ... and so many standard deviations larger
+MUCH = 1.25  # times as large are the squared errors for new values, ...
+SURE = 3.0  # ... and so many standard deviations larger are the absolute ones
 # What rows are often about, in addition to names of identifiers such as `user_id`.
 _ABOUT = re.compile(
-    r"(?i)^(customer|client|patient|subject|user|person|member|account|household|driver|device|machine|sensor|session"
+    r"(?i)^(customer|cust|client|patient|subject|user|person|member|account|household|driver|device|machine|sensor|session"
     r"|student|employee|player|participant|respondent|company|author|speaker)([ _-]?(no|nr|num|number|code|key|name))?$"
 )
 
@@ -117,6 +119,9 @@ def _of_batch(batch: Batch, name: str) -> Hashes:
 def _compared(training: Training, rows: RandomRows, last: int, name: str, keys: Hashes) -> RepeatedIdentifier | None:
     """Compare the errors for known and for new values of a column; None if they do not differ much."""
     values, counts = np.unique(keys[keys != 0], return_counts=True)
+    if len(keys) > SAMPLE and counts.mean() >= LARGE:
+        last, keys = SAMPLE, keys[:SAMPLE]
+        values, counts = np.unique(keys[keys != 0], return_counts=True)
     some = values[: int(np.searchsorted(np.cumsum(counts), SAMPLE, "right"))]  # hashes are in random order
     if len(some) < MANY:
         return None
@@ -125,13 +130,17 @@ def _compared(training: Training, rows: RandomRows, last: int, name: str, keys: 
     groups = np.searchsorted(some, keys[taken])
     seed = training.plan.random_state
     by_row = hashes_of(seed, np.arange(len(groups))) % np.uint64(PARTS) == 0
-    by_group = hashes_of(seed, np.arange(len(some)))[groups] % np.uint64(PARTS) == 0
-    known, known_spread = _mean(_errors(training, sample, by_row), groups[by_row])
-    new, new_spread = _mean(_errors(training, sample, by_group), groups[by_group])
-    if not (new > MUCH * known and new - known > SURE * np.hypot(known_spread, new_spread)):
+    part_of_group = (hashes_of(seed, np.arange(len(some))) % np.uint64(PARTS))[groups]
+    parts = [part_of_group == part for part in range(PARTS if len(some) < FEW else 1)]
+    known = _errors(training, sample, by_row)
+    new = np.concatenate([_errors(training, sample, part) for part in parts])
+    usual, spread = _mean(known, groups[by_row])
+    larger, larger_spread = _mean(new, np.concatenate([groups[part] for part in parts]))
+    squares = float((known**2).mean()), float((new**2).mean())
+    if not (squares[1] > MUCH * squares[0] and larger - usual > SURE * np.hypot(spread, larger_spread)):
         return None
     assert training.session is not None
-    return RepeatedIdentifier(name, training.session.model.task, known, new)
+    return RepeatedIdentifier(name, training.session.model.task, *squares)
 
 
 def _selected(batches: Iterator[Batch], taken: NDArray[np.bool_]) -> Iterator[Batch]:
@@ -145,7 +154,7 @@ def _selected(batches: Iterator[Batch], taken: NDArray[np.bool_]) -> Iterator[Ba
 
 
 def _errors(training: Training, sample: list[Batch], predicted: NDArray[np.bool_]) -> Float64:
-    """Squared errors, or for classes wrong predictions, for some rows of a model that learns the others."""
+    """Absolute errors, or for classes wrong predictions, for some rows of a model that learns the others."""
     assert training.session is not None
     target = training.session.target
     model = training.new_model(target, sample[0].data)
@@ -157,7 +166,7 @@ def _errors(training: Training, sample: list[Batch], predicted: NDArray[np.bool_
         model._choose_rates(False)
     errors = RowErrors(model)
     session.score(_selected(iter(sample), predicted), [errors])
-    return errors.errors**2
+    return np.abs(errors.errors)
 
 
 def _mean(errors: Float64, groups: NDArray[np.intp]) -> tuple[float, float]:

@@ -313,6 +313,7 @@ class TrainDetails:
         compared_rows: among how many rows: those that can be learned.
         groups: how many groups the rows have; None without groups.
         held_out_groups: how many of them were held out; None without groups.
+        ungrouped: how many rows have no group; each of them is a group of its own.
         missing: how many values are missing, by column.
         interrupted: whether the training was stopped before its end.
         fitted: whether the data was fitted (random order, hold-out); False for a stream.
@@ -342,6 +343,7 @@ class TrainDetails:
         self.compared_rows = 0 if kin is None else kin.rows
         groups: tuple[int | None, int | None] = (None, None) if kin is None or kin.groups is None else kin.groups
         self.groups, self.held_out_groups = groups
+        self.ungrouped = 0 if kin is None else kin.ungrouped
         self.missing: dict[str, int] = dict(progress.missing)
         self.interrupted: bool = training.interrupted
         self.fitted: bool = training.fitted
@@ -365,6 +367,7 @@ class TrainDetails:
         self.baseline = session.metrics.baseline
         self.stream_baselines = None if training.fitted else session.metrics.stream_baselines
         self.judged_by: str = session.evaluation.judged_by
+        self._design = training.design_effect
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -372,7 +375,7 @@ class TrainDetails:
         if not self.on_holdout:
             return self.evaluation.interval
         # The learned rows are more, so that they show more of the tail of the errors.
-        return self.measured.hold_out_interval(0.0 if self.in_sample is None else self.in_sample.tail)
+        return self.measured.hold_out_interval(0.0 if self.in_sample is None else self.in_sample.tail, self._design)
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:

@@ -85,13 +85,14 @@ def rows(result: TrainResult) -> str:
 
 
 def groups(result: TrainResult) -> str:
-    """The column of groups, and how many there are, as text; empty without groups."""
+    """The column of groups, how many there are, and how many rows have none, as text; empty without groups."""
     details = result.details
     if details.groups is None:
         return ""
     column = details.schema.groups
     named = "" if column is None else f" of column {shown.short(column, 60)!r}"
-    return f"{details.groups:,}{named}, {details.held_out_groups:,} of them held out"
+    alone = f", {details.ungrouped:,} of them rows without a group" if details.ungrouped else ""
+    return f"{details.groups:,}{named}{alone}, {details.held_out_groups:,} of them held out"
 
 
 def duplicates(result: TrainResult) -> str:

@@ -29,6 +29,7 @@ from ..inference.importance import Importance
 from ..inputs import Float64
 from ..metrics.coverage import Coverage
 from ..metrics.curves import Curves
+from ..metrics.design_effect import design_effect
 from ..metrics.evaluation import Evaluation
 from ..metrics.holdout_errors import HoldoutErrors
 from ..metrics.row_errors import RowErrors
@@ -67,7 +68,8 @@ class Findings:
         holdout: the metrics of the final model on held-out rows.
         curves: ROC, reliability and residuals of its predictions for these rows.
         row_errors: the error of each of these predictions.
-        in_sample: the metrics of the final model on a sample of the learned rows of a stream.
+        in_sample: the metrics of the final model on a sample of the learned rows.
+        learned_errors: for a fit, the error of each of these predictions.
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
         identifier: a column whose rows with a known value are predicted far better than others.
@@ -85,6 +87,7 @@ class Findings:
     curves: Curves | None = None
     row_errors: RowErrors | None = None
     in_sample: Evaluation | None = None
+    learned_errors: RowErrors | None = None
     drifting: bool = False
     leak: Leak | None = None
     identifier: RepeatedIdentifier | None = None
@@ -177,6 +180,17 @@ class Training:
     def round_log(self) -> list[Any]:
         """A record for each synchronization round of a cluster."""
         return self.findings.round_log
+
+    @property
+    def design_effect(self) -> float:
+        """How many held-out rows are worth one independent row: more than 1 if they are of groups."""
+        kin, errors = self.findings.kin, self.findings.row_errors
+        if kin is None or kin.group_of is None or errors is None:
+            return 1.0
+        squares = errors.errors**2
+        if len(squares) != len(kin.group_of):  # some rows could not be predicted
+            return len(kin.group_of) / max(1, len(np.unique(kin.group_of)))
+        return design_effect(squares, kin.group_of)
 
     @property
     def interrupted(self) -> bool:

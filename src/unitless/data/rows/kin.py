@@ -43,8 +43,11 @@ class Held:
         parts: by row: `LEARNED`, `ASIDE` or `HELD`; None if the held-out rows are the last ones of the random order.
         duplicates: how many rows equal an earlier row; None if the rows were not compared.
         copied: whether equal rows are copies, so that they are held out together.
+        known: whether equal rows have equal labels, but there are too few different rows to hold copies out together.
         groups: how many groups there are, and how many of them are held out; None without groups. A row without a
             group is a group of its own; there are no groups if all rows are without one.
+        ungrouped: how many rows have no group.
+        group_of: the group of each held-out row, in the random order; None without groups.
     """
 
     count: int = 0
@@ -54,6 +57,9 @@ class Held:
     duplicates: int | None = 0
     copied: bool = False
     groups: tuple[int, int] | None = None
+    ungrouped: int = 0
+    group_of: Hashes | None = None
+    known: bool = False
 
 
 @dataclass
@@ -98,10 +104,12 @@ class Kin:
         self._contents = None
         repeated = None if contents is None else _repeated(features_of(contents))
         duplicates = None if contents is None else 0
-        copied = False
+        copied = known = False
         if contents is not None and repeated is not None and len(repeated):
             duplicates = rows - len(np.unique(contents))
-            copied = duplicates > 0 and _copied(contents, wanted)
+            agreeing, kinds = _agreement(contents) if duplicates else (0.0, 0)
+            enough = wanted / rows * kinds >= ENOUGH
+            copied, known = agreeing >= AGREEING and enough, agreeing >= AGREEING and not enough
         if self._groups:
             keys = np.concatenate(self._groups)
             self._groups = []
@@ -110,9 +118,12 @@ class Kin:
                 return Held(wanted, rows, duplicates=duplicates, groups=(0, 0))
             keys[alone] = hashes_of(~seed, np.flatnonzero(alone))
             mask, counts = _chosen(seed, keys, _repeated(keys), wanted)
-            return Held(int(mask.sum()), rows, 0, mask.astype(np.uint8) * np.uint8(HELD), duplicates, False, counts)
+            held = np.flatnonzero(mask)
+            group_of = keys[held[np.argsort(hashes_of(seed, held))]]
+            parts = mask.astype(np.uint8) * np.uint8(HELD)
+            return Held(len(held), rows, 0, parts, duplicates, False, counts, int(alone.sum()), group_of)
         if contents is None or repeated is None or not copied:
-            return Held(wanted, rows, duplicates=duplicates)
+            return Held(wanted, rows, duplicates=duplicates, known=known)
         mask, _ = _chosen(seed, features_of(contents), repeated, wanted)
         held = np.flatnonzero(mask)
         first = held[np.unique(contents[held], return_index=True)[1]]
@@ -128,15 +139,18 @@ def _repeated(hashes: Hashes) -> Hashes:
     return np.unique(found[1:][again]) if again.any() else found[:0]
 
 
-def _copied(contents: Hashes, wanted: int) -> bool:
-    """Return whether rows with equal features are copies, rather than rows of a table with few possible rows."""
+def _agreement(contents: Hashes) -> tuple[float, int]:
+    """Return how far rows with equal features have equal labels, beyond chance; and the number of different features.
+
+    Copies do. In a table with few possible rows, equal rows may well have different labels.
+    """
     rows = len(contents)
     same_features, kinds = _pairs(features_of(contents))
     same_content, _ = _pairs(contents)
     same_label, _ = _pairs(contents & np.uint64((1 << LABEL_BITS) - 1))
     chance = same_label / (rows * (rows - 1) / 2)
     beyond = (same_content / same_features - chance) / (1 - chance) if chance < 1 else 0.0
-    return beyond >= AGREEING and wanted / rows * kinds >= ENOUGH
+    return beyond, kinds
 
 
 def _pairs(values: Hashes) -> tuple[float, int]:
