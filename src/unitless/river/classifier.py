@@ -138,27 +138,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.tree_patience = tree_patience
-        self._begin(
-            "binary",
-            rule=rule,
-            loss=loss,
-            learning_rate=learning_rate,
-            importance_aware=importance_aware,
-            bias=bias,
-            schedule=schedule,
-            order=order,
-            center=center,
-            falling_scales=falling_scales,
-            interactions=interactions,
-            bits=bits,
-            model_type=model_type,
-            ensemble=ensemble,
-            sparsity=sparsity,
-            l2=l2,
-            n_trees=n_trees,
-            max_leaves=max_leaves,
-            tree_patience=tree_patience,
-        )
+        self._begin("binary")
         self._gives_shares = LOSSES[loss].link.gives_probabilities
         self._two: tuple[Label, Label] | None = None  # the negative and the positive label
         self._side: dict[Label, bool] = {}
@@ -221,25 +201,25 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
                 return self._two[predict_one(self._session.model, x) > 0]
             except InputError:  # the row may contain text
                 pass
-        return self._two[self._score_of(x) > 0]
+        model: Any = self._known_model()
+        return self._two[model.predict_one(rows.numbers(x, self.missing)) > 0]
 
     def predict_proba_one(self, x: Row) -> dict[Any, float]:  # type: ignore[override]
         """Predict the probability of each label; empty before the first example, if the classes are not known."""
-        if self._direct and self._gives_shares:
-            try:
-                model = self._session.model
-                if self._two:
-                    return predict_shares(model, x, self._two)  # type: ignore[no-any-return]
-                return predict_class_shares(model, x, model._classes.labels)  # type: ignore[no-any-return]
-            except (InputError, TypeError):  # the row may contain text
-                pass
         if not self._gives_shares:
             raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
-        if not self._two:
-            scores = self._scores_of(x)
-            return dict(zip(self._labels, _shares(scores), strict=True)) if scores else {}
-        p = _logistic(self._score_of(x))
-        return {self._two[0]: 1.0 - p, self._two[1]: p}
+        if self._direct:
+            try:
+                return self._shares_of(self._session.model, x)
+            except (InputError, TypeError):  # the row may contain text
+                pass
+        model = self._known_model()
+        return {} if model is None else self._shares_of(model, rows.numbers(x, self.missing))
+
+    def _shares_of(self, model: Any, row: Row) -> dict[Any, float]:
+        if self._two:
+            return predict_shares(model, row, self._two)  # type: ignore[no-any-return]
+        return predict_class_shares(model, row, model._classes.labels)  # type: ignore[no-any-return]
 
     def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
         """Predict the set that contains a row's label with a given probability, most likely first; changes nothing.
@@ -256,10 +236,6 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         ranked = sorted(shares, key=lambda label: -shares[label])
         return [label for place, label in enumerate(ranked) if place == 0 or 1.0 - shares[label] <= reach]
 
-    def _score_of(self, x: Row) -> Any:
-        """The score for the second of two classes, after the row's values were converted."""
-        return (self._model or self._new(self._two)).predict_one(rows.numbers(x, self.missing))
-
     def _scores_of(self, x: Row) -> list[float]:
         """The scores of all classes."""
         model: Any = self._model
@@ -268,12 +244,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
                 return list(model.predict_one(x).tolist())
             except InputError:  # the row may contain text
                 pass
-        row = rows.numbers(x, self.missing)
-        if model is None:
-            if self.classes is None:
-                return []
-            model = self._new(None)
-        return list(model.predict_one(row).tolist())
+        row, model = rows.numbers(x, self.missing), self._known_model()
+        return [] if model is None else list(model.predict_one(row).tolist())
 
     # ------------------------------------------------------------------------------------------------------- frames
 
@@ -327,9 +299,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
     def _scores(self, X: Any) -> tuple[Any, Any]:
         """The frame as narwhals wraps it, and the score or scores of each row."""
         frame, data = self._table(X)
-        if self._model is None and self.classes is None:
-            return frame, None
-        return frame, (self._model or self._new(self._two)).predict(data).tolist()
+        model = self._known_model()
+        return frame, None if model is None else model.predict(data).tolist()
 
     # ------------------------------------------------------------------------------------------------------- labels
 
@@ -338,6 +309,11 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         model = self._model or self._new(None)
         assert isinstance(model, OneVsAll)
         return model._classes.labels
+
+    def _known_model(self) -> Learner | OneVsAll | None:
+        """The model, or a new one; None before the first example, if the classes are not known."""
+        unknown = self._model is None and self.classes is None
+        return None if unknown else self._model or self._new(self._two)
 
     def _new(self, two: tuple[Label, Label] | None) -> Learner | OneVsAll:
         return self._new_model("binary") if two else self._new_model("classes", self.classes)

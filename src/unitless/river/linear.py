@@ -23,7 +23,7 @@ from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..training.defaults import DataFacts, new_model, resolve
+from ..training.defaults import DataFacts, estimator_options, new_model, resolve
 from ..training.first_row import orders_names
 from ..training.session import Session
 from . import rows
@@ -51,13 +51,13 @@ class Linear(base.Estimator):
 
     missing: Missing
 
-    def _begin(self, task: str, **options: Any) -> None:
-        """Check the options of the future model. Options that are None get the defaults of `train`."""
+    def _begin(self, task: str) -> None:
+        """Check the parameters, which are options of the future model. `train`'s defaults stand for None."""
         if self.missing not in (known := get_args(Missing)):
             names = ", ".join(map(repr, known))
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
-        self._given = options
-        settled = resolve(task, DataFacts(), options)
+        self._given = estimator_options(vars(self))
+        settled = resolve(task, DataFacts(), self._given)
         self._sorts = orders_names(settled)
         if (note := settled.penalty_note) is not None:
             warnings.warn(str(note), stacklevel=3)

@@ -138,30 +138,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.n_trees = n_trees
         self.max_leaves = max_leaves
         self.tree_patience = tree_patience
-        self._begin(
-            "regression",
-            rule=rule,
-            loss=loss,
-            learning_rate=learning_rate,
-            importance_aware=importance_aware,
-            bias=bias,
-            quantile=quantile,
-            schedule=schedule,
-            order=order,
-            clip=clip,
-            **({} if target == "auto" else {"target": target}),
-            center=center,
-            falling_scales=falling_scales,
-            interactions=interactions,
-            bits=bits,
-            model_type=model_type,
-            ensemble=ensemble,
-            sparsity=sparsity,
-            l2=l2,
-            n_trees=n_trees,
-            max_leaves=max_leaves,
-            tree_patience=tree_patience,
-        )
+        self._begin("regression")
         self._predicts_scores = LOSSES[loss].link is IDENTITY
 
     @classmethod

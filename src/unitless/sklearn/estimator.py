@@ -34,7 +34,7 @@ from ..models.prediction_errors import has_errors, quantiles_of
 from ..models.scored import Scored
 from ..models.training_record import record
 from ..options import Auto, ModelType, Options
-from ..training.defaults import DataFacts, resolve
+from ..training.defaults import DataFacts, estimator_options, resolve
 from ..training.fit import make_passes
 from ..training.passes import Passes
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
@@ -104,12 +104,9 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def _resolved(self, task: str, data: Rows, model_type: ModelType | None, stream: bool) -> Options:
         """The options of a new model: the estimator's own, and the defaults of `train` for the others."""
         _check_flag("infer_columns", self.infer_columns)
-        own = self.get_params(deep=False)
-        given = {name: own[name] for name in Options.__dataclass_fields__ if name in own}
+        given = estimator_options(self.get_params(deep=False))
         if model_type is not None:
             given["model_type"] = model_type
-        if given.get("target") == "auto":  # the default, which depends on the loss
-            del given["target"]
         fitted = bool(self.shuffle) and not stream
         options = resolve(task, DataFacts(fitted=fitted, rows=data, count=data.rows), given)
         if options.penalty_note is not None:

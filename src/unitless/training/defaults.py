@@ -86,6 +86,15 @@ def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
     return Options(**options)
 
 
+def estimator_options(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a learner among the parameters of an estimator, as `resolve` takes them.
+
+    An estimator's `target="auto"` means that none was given: the default depends on the loss.
+    """
+    given = {name: parameters[name] for name in Options.__dataclass_fields__ if name in parameters}
+    return {name: value for name, value in given.items() if (name, value) != ("target", "auto")}
+
+
 def new_model(options: Options, task: str, classes: Iterable[Any] | None = None) -> Learner | OneVsAll:
     """A model with these options that has learned nothing.
 
