@@ -317,7 +317,6 @@ def test_the_file_of_results_has_a_line_for_each_table_and_learner() -> None:
     [
         (["--datasets", "shuttle"], "no --datasets: it uses all tables"),
         (["--shuffles", "3"], "no --shuffles: it learns each table once"),
-        (["--download"], "no --download: download with `unitless paper table1 --download` first"),
         (["--rows", "5001"], "at most 5000 rows"),
     ],
 )
@@ -348,7 +347,10 @@ def test_the_command_writes_a_report_and_continues_where_it_stopped(
         return losses(data, learner)
 
     monkeypatch.setattr(results, "_losses", counted)
-    assert main(["paper", "contest", "--rows", "150", "--quiet"]) == 130
+    loaded: list[Lab] = []
+    monkeypatch.setattr(Lab, "loaded", lambda lab: loaded.append(lab))
+    assert main(["paper", "contest", "--rows", "150", "--quiet", "--download"]) == 130
+    assert len(loaded) == 1  # which downloads the paper's datasets
     capsys.readouterr()
     assert main(["paper", "contest", "--rows", "150", "--quiet", "--json"]) == 0
     assert len(computed) == 3 + 2 * len(few()) - 2

@@ -98,7 +98,7 @@ def command(
     except ModuleNotFoundError as error:
         raise OptionError(f"this needs {error.name}: pip install 'unitless[paper]'") from None
     if what == "contest":
-        rows = _rows_of_contest(rows, {"--download": download, "--datasets": datasets, "--shuffles": shuffles})
+        rows = _rows_of_contest(rows, {"--datasets": datasets, "--shuffles": shuffles})
     folder = pathlib.Path(out) if out is not None else pathlib.Path(REPORTS[what]) if what in REPORTS else None
     if folder is not None:
         report.check_folder(folder)
@@ -116,6 +116,9 @@ def command(
         if what == "all":
             sections = all_experiments(lab, progress.begun)
         elif what == "contest":
+            if download:
+                progress.say("datasets of the paper")
+                lab.loaded()
             progress.begun(what, contest.steps())
             sections = [contest.contest(lab)]
         else:
@@ -156,7 +159,6 @@ def _rows_of_contest(rows: int | None, others: dict[str, object]) -> int:
     for name, given in others.items():
         if given:
             why = {
-                "--download": "download with `unitless paper table1 --download` first",
                 "--datasets": "it uses all tables that are there",
                 "--shuffles": "it learns each table once, in one order",
             }[name]
