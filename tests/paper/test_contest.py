@@ -348,7 +348,12 @@ def test_the_command_writes_a_report_and_continues_where_it_stopped(
 
     monkeypatch.setattr(results, "_losses", counted)
     loaded: list[Lab] = []
-    monkeypatch.setattr(Lab, "loaded", lambda lab: loaded.append(lab))
+
+    def load(lab: Lab) -> list[Any]:
+        loaded.append(lab)
+        return []
+
+    monkeypatch.setattr(Lab, "loaded", load)
     assert main(["paper", "contest", "--rows", "150", "--quiet", "--download"]) == 130
     assert len(loaded) == 1  # which downloads the paper's datasets
     capsys.readouterr()
