@@ -253,6 +253,16 @@ def test_curves_are_of_the_rows_that_were_scored() -> None:
     assert float(np.sqrt(np.mean((pairs.truth - pairs.predicted) ** 2))) == pytest.approx(result.metrics["rmse"])
 
 
+def test_a_hold_out_on_which_model_and_baseline_make_no_error_has_a_page() -> None:
+    """Held-out rows without the rare class, and more errors only in the first pass."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(1000, 3)), columns=list("abc"))
+    frame["y"] = np.where(np.arange(1000) == 5, "fraud", "fine")
+    result = ul.train(frame, "y", progress=False)
+    assert result.metrics["error_rate"] == result.baseline["error_rate"] == 0 < result.progressive["error_rate"]
+    assert "shorter is better" in report.made(result)
+
+
 def test_features_without_a_table_have_a_page(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     lines = [f"{2 * (k % 2) - 1} |s a:{k % 2 + rng.normal():.3f} word{k % 7}" for k in range(600)]

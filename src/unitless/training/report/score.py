@@ -101,7 +101,8 @@ def _errors(result: TrainResult) -> Html:
     finite = [value for _, value, _, _ in found if math.isfinite(value)]
     if len(finite) < 2 or max(finite) <= 0:
         return Html("")
-    largest = 1.05 * min(max(finite), 4 * max(finite[:2]))
+    longest = 4 * max(finite[:2])
+    largest = 1.05 * (min(max(finite), longest) if longest > 0 else max(finite))
     write_out = (lambda value: f"{value:.2%}") if by == "error_rate" else shown.number
     rows = []
     for name, value, ends, kind in found:
