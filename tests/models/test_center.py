@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from instruction_sets import KERNELS
 from oracles import published
 from streams import RULES, UNIT_FREE, labels
 
@@ -145,16 +144,6 @@ def test_another_unit_and_offset_give_the_same_predictions(
     close(ul.Learner(rule, center=True).learn(other, y), ul.Learner(rule, center=True).learn(X, y), 1e-4)
 
 
-@given(rule=st.sampled_from(UNIT_FREE), powers=st.lists(st.integers(-900, 900), min_size=5, max_size=5))
-def test_power_of_two_scaling_changes_no_bit(rule: str, powers: list[int]) -> None:
-    X, y = problem(rows=60)
-    scaled = X * np.ldexp(1.0, powers)
-    a, b = (ul.Learner(rule, center=True) for _ in range(2))
-    assert same_bits(a.learn(X, y), b.learn(scaled, y))
-    assert same_bits(a.predict(3 * X), b.predict(3 * scaled))
-    assert same_bits(list(a.importance.values()), list(b.importance.values()))
-
-
 def test_a_constant_column_has_no_effect_whatever_its_value() -> None:
     X, y = problem()
     expected = ul.Learner(center=True).learn(X, y)
@@ -164,24 +153,6 @@ def test_a_constant_column_has_no_effect_whatever_its_value() -> None:
 
 
 # ------------------------------------------------------------------------------------------------- ways of feeding
-
-
-@given(
-    kind=st.sampled_from(sorted(MODELS)),
-    rule=st.sampled_from(UNIT_FREE),
-    cuts=st.lists(st.integers(0, 80), max_size=5),
-    framed=st.booleans(),
-)
-def test_one_call_is_many_calls(kind: str, rule: str, cuts: list[int], framed: bool) -> None:
-    X, y = problem(kind, 80)
-    weight = np.random.default_rng(2).exponential(size=len(y))
-    form = frame if framed else np.asarray
-    whole, parts = (MODELS[kind](rule=rule) for _ in range(2))
-    expected = whole.learn(form(X), y, weight)
-    edges = [0, *sorted(cuts), len(y)]
-    pieces = [parts.learn(form(X[a:b]), y[a:b], weight[a:b]) for a, b in itertools.pairwise(edges)]
-    assert same_bits(expected, np.concatenate(pieces))
-    assert pickle.dumps(whole) == pickle.dumps(parts)
 
 
 def test_long_calls_cross_batches_unnoticed() -> None:
@@ -211,60 +182,6 @@ def test_number_types_of_columns_do_not_matter() -> None:
         assert same_bits(expected, ul.Learner(center=True).learn(X.astype(dtype), y))
         assert same_bits(expected, ul.Learner(center=True).learn(frame(X).astype(dtype), y))
         assert same_bits(expected, ul.Learner(center=True).learn(np.asfortranarray(X.astype(dtype)), y))
-
-
-def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = problem()
-    for kind, rule, interactions in itertools.product(("learner", "sweep"), UNIT_FREE, (None, 2)):
-        results = set()
-        for name in KERNELS:
-            monkeypatch.setenv("UNITLESS_KERNEL", name)
-            m = MODELS[kind](rule=rule, interactions=interactions)
-            results.add(m.learn(X, y).tobytes() + m.predict(1.5 * X).tobytes())
-        assert len(results) == 1
-
-
-@pytest.mark.parametrize("interactions", [None, 2])
-@pytest.mark.parametrize("framed", [False, True])
-@pytest.mark.parametrize("kind", MODELS)
-def test_saving_and_loading_in_mid_stream_is_invisible(
-    kind: str, framed: bool, interactions: object, tmp_path: object
-) -> None:
-    X, y = problem(kind)
-    form = frame if framed else np.asarray
-    whole, m = (MODELS[kind](interactions=interactions) for _ in range(2))
-    whole.learn(form(X[:50]), y[:50])
-    m.learn(form(X[:50]), y[:50])
-    m.save(f"{tmp_path}/m.unitless")
-    loaded = ul.load(f"{tmp_path}/m.unitless")
-    assert same_bits(whole.predict(form(X)), loaded.predict(form(X)))
-    assert same_bits(whole.learn(form(X[50:]), y[50:]), loaded.learn(form(X[50:]), y[50:]))
-    assert pickle.dumps(whole) == pickle.dumps(loaded)
-
-
-@pytest.mark.parametrize("kind", ["learner", "auto", "one-vs-all"])
-@pytest.mark.parametrize("interactions", [None, 2])
-@pytest.mark.parametrize("rule", UNIT_FREE)
-def test_predict_is_what_learn_would_have_predicted(rule: str, interactions: object, kind: str, kernel: str) -> None:
-    X, y = problem(kind, 40)
-    m = MODELS[kind](rule=rule, interactions=interactions)
-    for r in range(len(y)):
-        before = pickle.dumps(m)
-        predicted = m.predict(X[r : r + 1])
-        assert pickle.dumps(m) == before
-        assert same_bits(predicted, m.learn(X[r : r + 1], y[r : r + 1]))
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_a_weight_of_zero_changes_nothing(kind: str) -> None:
-    X, y = problem(kind)
-    m = MODELS[kind]()
-    m.learn(X[:50], y[:50])
-    before = pickle.dumps(m)
-    p = m.learn(X[50:], y[50:], np.zeros(150))
-    assert pickle.dumps(m) == before
-    if kind != "sweep":
-        assert same_bits(p, m.predict(X[50:]))
 
 
 def test_a_fresh_model_is_not_changed_by_a_weight_of_zero() -> None:

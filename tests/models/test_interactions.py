@@ -12,9 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
-from instruction_sets import KERNELS
 from streams import UNIT_FREE, stream
 
 import unitless as ul
@@ -220,19 +217,6 @@ def test_the_order_in_which_names_are_met_matters_by_rounding_only(interactions:
     close(a.learn(table, y), b.learn(table[NAMES[::-1]], y))
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_a_weight_of_zero_changes_nothing(kind: str) -> None:
-    X, y = problem(kind)
-    X[:60, 5] = 0.0
-    m = MODELS[kind]("squared", interactions=2, **{"classes": [0, 1, 2]} if "one" in kind else {})
-    m.learn(X[:60], y[:60])
-    before = pickle.dumps(m)
-    p = m.learn(X[60:], y[60:], np.zeros(60))
-    assert pickle.dumps(m) == before
-    if kind != "sweep":
-        assert same_bits(p, m.predict(X[60:]))
-
-
 def test_a_sweeps_models_go_on_with_its_products() -> None:
     X, y = problem()
     sweep, alone = ul.Sweep([0.1, 0.5], interactions=2), ul.Learner(learning_rate=0.5, interactions=2)
@@ -241,64 +225,6 @@ def test_a_sweeps_models_go_on_with_its_products() -> None:
     m = sweep.model(1)
     close(m.predict(X), alone.predict(X))
     close(m.learn(X[60:], y[60:]), alone.learn(X[60:], y[60:]))
-
-
-def test_every_instruction_set_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = problem()
-    for kind, rule, interactions in itertools.product(("learner", "sweep"), UNIT_FREE, (2, "ordered", [(0, 1)])):
-        results = set()
-        for name in KERNELS:
-            monkeypatch.setenv("UNITLESS_KERNEL", name)
-            m = MODELS[kind]("squared", rule=rule, interactions=interactions)
-            results.add(m.learn(X, y).tobytes() + m.predict(1.5 * X).tobytes())
-        assert len(results) == 1
-
-
-@given(
-    kind=st.sampled_from(sorted(MODELS)),
-    rule=st.sampled_from(UNIT_FREE),
-    interactions=st.sampled_from([2, "ordered", [(0, 1), (2, [3, 4])]]),
-    cuts=st.lists(st.integers(0, 60), max_size=5),
-    form=st.sampled_from(["dense", "csr"]),
-)
-def test_one_call_is_many_calls(kind: str, rule: str, interactions: object, cuts: list[int], form: str) -> None:
-    X, y = problem(kind, rows=60)
-    options = {"classes": [0, 1, 2]} if kind == "one-vs-all" else {}
-    whole, parts = (MODELS[kind]("squared", rule=rule, interactions=interactions, **options) for _ in range(2))
-    expected = whole.learn(FORMS[form](X), y)
-    edges = [0, *sorted(cuts), len(y)]
-    pieces = [parts.learn(FORMS[form](X[a:b]), y[a:b]) for a, b in itertools.pairwise(edges)]
-    assert same_bits(expected, np.concatenate(pieces))
-    assert pickle.dumps(whole) == pickle.dumps(parts)
-
-
-@given(
-    rule=st.sampled_from(UNIT_FREE),
-    kind=st.sampled_from(sorted(MODELS)),
-    powers=st.lists(st.integers(-200, 200), min_size=6, max_size=6),
-)
-def test_power_of_two_scaling_changes_no_bit(rule: str, kind: str, powers: list[int]) -> None:
-    X, y = problem(kind, rows=60)
-    scaled = X * np.ldexp(1.0, powers)
-    a, b = (MODELS[kind]("squared", rule=rule, interactions=2) for _ in range(2))
-    assert same_bits(a.learn(X, y), b.learn(scaled, y))
-    assert same_bits(a.predict(3 * X), b.predict(3 * scaled))
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", MODELS)
-def test_saving_and_loading_in_mid_stream_is_invisible(kind: str, form: str, tmp_path: object) -> None:
-    X, y = problem(kind)
-    named = form in ("frame", "mappings")
-    for interactions in (2, "ordered", [("a", "b"), ("job=*", "c")] if named else [(0, 1), ([3, 4], 2)]):
-        whole, m = (MODELS[kind]("squared", interactions=interactions) for _ in range(2))
-        whole.learn(FORMS[form](X[:50]), y[:50])
-        m.learn(FORMS[form](X[:50]), y[:50])
-        m.save(f"{tmp_path}/m.unitless")
-        loaded = ul.load(f"{tmp_path}/m.unitless")
-        assert same_bits(whole.predict(FORMS[form](X)), loaded.predict(FORMS[form](X)))
-        assert same_bits(whole.learn(FORMS[form](X[50:]), y[50:]), loaded.learn(FORMS[form](X[50:]), y[50:]))
-        assert pickle.dumps(whole) == pickle.dumps(loaded)
 
 
 @pytest.mark.parametrize("kind", ["learner", "sweep"])

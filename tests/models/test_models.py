@@ -1,4 +1,7 @@
-"""The exact properties for every kind of model: lanes, classes, automatic rates."""
+"""The exact properties for every kind of model: lanes, classes, automatic rates, sparse and second-order models.
+
+`test_any_options.py` has the same properties for all options together, with few rows.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,14 @@ MODELS: dict[str, tuple[str, Make]] = {
     "sweep": ("squared", lambda: ul.Sweep(RATES)),
     "sweep, classes": ("classes", lambda: ul.Sweep(RATES, classes=CLASSES)),
     "sweep, target": ("squared", lambda: ul.Sweep(RATES, "snag", "quantile", target="auto")),
+    "softmax": ("classes", lambda: ul.Softmax(CLASSES, learning_rate=0.5)),
+    "softmax, open": ("classes", ul.Softmax),
+    "sparse": ("logistic", lambda: ul.Learner(loss="logistic", sparsity=0.3)),
+    "sparse auto": ("squared", lambda: ul.Learner(learning_rate="auto", sparsity="auto", target="auto")),
+    "one vs all, sparse": ("classes", lambda: ul.OneVsAll(CLASSES, sparsity=0.5, l2=0.1)),
+    "second order": ("squared", lambda: ul.Learner("newton", target="auto", average=True)),
+    "second order, logistic": ("logistic", lambda: ul.Learner("newton", "logistic")),
+    "second order, classes": ("classes", lambda: ul.Softmax(CLASSES, "newton")),
 }
 
 
@@ -77,7 +88,7 @@ def test_one_call_is_many_calls(name: str, cuts: list[int]) -> None:
     X, y = data(task)
     weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
     whole, parts = make(), make()
-    if name.startswith("one vs all") and "open" in name:  # so that the columns are the same in every call
+    if "open" in name:  # so that the columns are the same in every call
         for m in (whole, parts):
             m.learn(X[:20], y[:20])
     expected = whole.learn(X, y, weight)

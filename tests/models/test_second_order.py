@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from instruction_sets import KERNELS
 from oracles.rates import WALKS
 from oracles.second_order import SecondOrder
-from streams import labels, stream
+from streams import labels
 
 import unitless as ul
 from unitless.rules import MOST_FEATURES
@@ -171,16 +165,6 @@ def test_a_scale_that_grows_leaves_the_ridge_of_the_new_unit() -> None:
 # ----------------------------------------------------------------------------------------------------- no bit changes
 
 
-@given(loss=st.sampled_from(LOSSES), powers=st.lists(st.integers(-900, 900), min_size=6, max_size=6))
-def test_power_of_two_scaling_changes_no_bit(loss: str, powers: list[int]) -> None:
-    X, y = stream(loss, rows=60, features=6, spread=3)
-    scaled = X * np.ldexp(1.0, powers)
-    a, b = newton(loss=loss), newton(loss=loss)
-    assert same_bits(a.learn(X, y), b.learn(scaled, y))
-    assert same_bits(a.predict(3 * X), b.predict(3 * scaled))
-    assert same_bits([*a.importance.values()], [*b.importance.values()])
-
-
 def test_the_label_times_a_power_of_two_scales_predictions_exactly() -> None:
     X, y = problem("squared", 300)
     assert same_bits(1024 * newton().learn(X, y), newton().learn(X, 1024 * y))
@@ -249,42 +233,6 @@ def test_every_instruction_set_gives_the_same_bits(features: int, monkeypatch: p
         said += [of_classes().learn(X, y), of_classes(4).learn(X, y)]
         found.add(b"".join(one.tobytes() for one in said))
     assert len(found) == 1
-
-
-THREADS = """
-import pickle, sys
-import numpy as np
-import unitless as ul
-rng = np.random.default_rng(0)
-X, y = rng.normal(size=(3000, 20)), rng.normal(size=3000)
-model = ul.Learner(rule="newton")
-sys.stdout.buffer.write(model.learn(X, y).tobytes() + pickle.dumps(model))
-"""
-
-
-def test_any_number_of_threads_gives_the_same_bits() -> None:
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", THREADS], env=os.environ | {"UNITLESS_THREADS": n}, capture_output=True, check=True
-        ).stdout
-        for n in ("1", "2", "5")
-    }
-    assert len(found) == 1
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"loss": "logistic"}, {"target": "auto", "center": True, "average": True}], ids=str
-)
-def test_saving_and_loading_in_mid_stream_is_invisible(options: dict[str, Any], tmp_path: Path) -> None:
-    X, y = problem(options.get("loss", "squared"), 1300)
-    expected = newton(**options).learn(X, y)
-    for cut in (0, 1, 700, 1100):
-        model = newton(**options)
-        first = model.learn(X[:cut], y[:cut])
-        model.save(tmp_path / "m.unitless")
-        loaded = ul.load(tmp_path / "m.unitless")
-        assert pickle.dumps(loaded) == pickle.dumps(model)
-        assert same_bits(expected, np.concatenate([first, loaded.learn(X[cut:], y[cut:])]))
 
 
 def test_a_model_of_classes_is_taken_up_where_it_was_left() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -190,44 +188,6 @@ def test_powers_of_two_of_features_change_no_bit() -> None:
 # ------------------------------------------------------------------------------------------------- ways of feeding
 
 
-@given(
-    rule=st.sampled_from(RULES),
-    kind=st.sampled_from(sorted(MODELS)),
-    cuts=st.lists(st.integers(0, 80), max_size=5),
-    weighted=st.booleans(),
-)
-def test_one_call_is_many_calls(rule: str, kind: str, cuts: list[int], weighted: bool) -> None:
-    X, y = problem(rule, 80)
-    weight = some_weights(80) if weighted else np.ones(80)
-    whole, parts = (MODELS[kind](rule=rule) for _ in range(2))
-    expected = whole.learn(X, y, weight)
-    edges = [0, *sorted(cuts), len(y)]
-    pieces = [parts.learn(X[a:b], y[a:b], weight[a:b]) for a, b in itertools.pairwise(edges)]
-    assert same_bits(expected, np.concatenate(pieces))
-    assert pickle.dumps(whole) == pickle.dumps(parts)
-
-
-@pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("rule", RULES)
-def test_every_way_of_feeding_gives_the_same_bits(rule: str, kind: str, weighted: bool, kernel: str) -> None:
-    X, y = problem(rule, 60)
-    weight = some_weights(60) if weighted else np.ones(60)
-    names = list("abcde")
-    rows = [dict(zip(names, row, strict=True)) for row in X.tolist()]
-    first = int(np.argmax(weight > 0))
-    rows[first] = dict(zip(names, X[first].tolist(), strict=True))
-    dense, one_by_one = MODELS[kind](rule=rule), MODELS[kind](rule=rule)
-    expected = dense.learn(X, y, weight)
-    for form in (sp.csr_matrix(X), pd.DataFrame(X, columns=names), rows):
-        m = MODELS[kind](rule=rule)
-        assert same_bits(expected, m.learn(form, y, weight))
-        assert same_bits(dense.predict(X), m.predict(form))
-    single = [one_by_one.learn_one(row, label, h) for row, label, h in zip(rows, y, weight, strict=True)]
-    assert same_bits(expected, single)
-    assert same_bits(dense.predict(X), [one_by_one.predict_one(row) for row in rows])
-
-
 @pytest.mark.parametrize("rule", RULES)
 def test_a_sweep_is_its_learners(rule: str) -> None:
     X, y = problem(rule)
@@ -237,32 +197,6 @@ def test_a_sweep_is_its_learners(rule: str) -> None:
         alone = ul.Learner(rule, learning_rate=rate, target="auto")
         close(p[:, j], alone.learn(X, y))
         close(sweep.model(j).predict(X), alone.predict(X))
-
-
-@pytest.mark.parametrize("cut", [0, 1, 2, 50])
-@pytest.mark.parametrize("kind", MODELS)
-@pytest.mark.parametrize("rule", RULES)
-def test_saving_and_loading_in_mid_stream_is_invisible(rule: str, kind: str, cut: int, tmp_path: object) -> None:
-    X, y = problem(rule)
-    whole, m = MODELS[kind](rule=rule), MODELS[kind](rule=rule)
-    expected = whole.learn(X, y)
-    first = m.learn(X[:cut], y[:cut])
-    m.save(f"{tmp_path}/m.unitless")
-    loaded = ul.load(f"{tmp_path}/m.unitless")
-    assert same_bits(m.predict(X), loaded.predict(X))
-    assert same_bits(expected, np.concatenate([first, loaded.learn(X[cut:], y[cut:])]))
-    assert pickle.dumps(whole) == pickle.dumps(loaded)
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_predict_is_what_learn_would_have_predicted(rule: str, kernel: str) -> None:
-    X, y = problem(rule, 60)
-    m = ul.Learner(rule, target="auto")
-    for r in range(len(y)):
-        before = pickle.dumps(m)
-        predicted = m.predict(X[r : r + 1])
-        assert pickle.dumps(m) == before
-        assert same_bits(predicted, m.learn(X[r : r + 1], y[r : r + 1]))
 
 
 # ------------------------------------------------------------------------------------------------- beginnings
@@ -288,18 +222,6 @@ def test_labels_without_weight_do_not_become_the_offset(kind: str) -> None:
     assert not p[:6].any()
     assert same_bits(p[5:], b.learn(X[5:], y[5:]))
     assert pickle.dumps(a) == pickle.dumps(b)
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_an_example_of_weight_zero_changes_nothing(kind: str) -> None:
-    X, y = problem()
-    m = MODELS[kind]()
-    m.learn(X, y)
-    before = pickle.dumps(m)
-    p = m.learn(X, 1e6 * y, np.zeros(len(y)))
-    assert pickle.dumps(m) == before
-    if kind != "sweep":
-        assert same_bits(p, m.predict(X))
 
 
 @pytest.mark.parametrize("label", [0.0, 5.5, -1e60, 1e-300])
