@@ -33,6 +33,7 @@ def notes(training: Training) -> list[Phrase]:
     """What is worth knowing about the data and the model, one sentence each."""
     found = [
         None if training.findings.leak is None else training.findings.leak.note(),
+        training.findings.new_values,
         _copies(training),
         _few_different(training),
         _ungrouped(training),

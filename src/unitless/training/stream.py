@@ -20,6 +20,7 @@ from ..data.rows.random_order import hashes_of
 from ..data.rows.sample import Sample
 from ..metrics.evaluation import Evaluation
 from .column_importance import importance_of
+from .constant_columns import no_longer_constant
 from .plan import MOST_HELD_OUT
 from .watched import Watched
 
@@ -198,6 +199,7 @@ class Stream:
             if past is not None:
                 findings.in_sample = Evaluation(training.session.model)
                 training.session.score([past[0]], [findings.in_sample])
+                findings.new_values = no_longer_constant(training, past[0], batches) if self._last else None
         elif past is not None:
             training.score_holdout([past[0]], past[0].rows)
             findings.in_sample, training.progress.held = findings.holdout, 0

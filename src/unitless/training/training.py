@@ -72,6 +72,7 @@ class Findings:
         learned_errors: for a fit, the error of each of these predictions.
         drifting: whether errors differ along the data.
         leak: columns that give the target away.
+        new_values: a note about columns of a stream that were constant until its last rows.
         identifier: a column whose rows with a known value are predicted far better than others.
         importance: how much worse the predictions of the final model are without knowing a column.
         labels: the values of the target in all rows of a fit.
@@ -90,6 +91,7 @@ class Findings:
     learned_errors: RowErrors | None = None
     drifting: bool = False
     leak: Leak | None = None
+    new_values: Phrase | None = None
     identifier: RepeatedIdentifier | None = None
     importance: Importance | None = None
     labels: LabelValues = field(default_factory=LabelValues)
