@@ -59,7 +59,7 @@ def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Hea
 
 
 def _used(name: str, options: ReadOptions) -> bool:
-    return options.uses(name) or name in options.beside
+    return options.uses(name) or name in options.not_features
 
 
 def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:

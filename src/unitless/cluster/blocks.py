@@ -90,7 +90,7 @@ class DataSpec:
 
     def scan(self) -> Scan:
         """A scan for one task or thread. A key that the schema does not have is an error."""
-        keys = None if self.schema is None else {*self.schema.kinds, *self.schema.beside}
+        keys = None if self.schema is None else {*self.schema.kinds, *self.schema.not_features}
         return self.source().open(self.schema, keys=keys)
 
     def reader(self) -> Reader:

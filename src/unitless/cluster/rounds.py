@@ -141,7 +141,7 @@ class Rounds:
         known, options = training.reader.schema, training.reader.options
         if known is not None:  # the model continues an earlier training
             options = replace(options, target=known.target, weight=known.weight, offset=known.offset)
-        data = DataSpec.of(training.source, options, *training.reader.beside)
+        data = DataSpec.of(training.source, options, *training.reader.given)
         common = self.engine.put(data)
         handles = [self.engine.submit(work.survey, common, file, f"file {file + 1}") for file in range(data.parts)]
         self._wait(handles, watched)

@@ -131,7 +131,7 @@ def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[
             yield chunk, []
             continue
         chunk.content = with_types(chunk.content, schema)
-        used = {*schema.kinds, *schema.beside} & {*chunk.content.column_names}
+        used = {*schema.kinds, *schema.not_features} & {*chunk.content.column_names}
         yield chunk, [name for name in first.table.column_names if name in used]
 
 

@@ -37,8 +37,8 @@ def fitting_source(
         whole: whether all rows come in one chunk; for data in memory.
     """
     if isinstance(source, Mappings) and schema.family == "table":
-        beside = ("target", "weight", "offset") if labeled else ("offset",)
-        source = Frames(source.as_table()) if originals else TableOfMappings(source, schema, options, beside)
+        extra = ("target", "weight", "offset") if labeled else ("offset",)
+        source = Frames(source.as_table()) if originals else TableOfMappings(source, schema, options, extra)
     elif source.family == "table" and schema.family == "named":
         source = Mappings(rows_of_table(source, options))
     if source.family != schema.family:
@@ -55,12 +55,12 @@ class TableOfMappings(Frames):
         mappings: the rows.
         schema: the columns.
         options: how values are read.
-        beside: what the table has as well: see `TableRowReader.table`.
+        extra: what the table has as well: see `TableRowReader.table`.
     """
 
-    def __init__(self, mappings: Mappings, schema: Schema, options: ReadOptions, beside: tuple[str, ...]) -> None:
+    def __init__(self, mappings: Mappings, schema: Schema, options: ReadOptions, extra: tuple[str, ...]) -> None:
         super().__init__(None)
-        self._mappings, self._reader, self._beside = mappings, TableRowReader(schema, options), beside
+        self._mappings, self._reader, self._extra = mappings, TableRowReader(schema, options), extra
         self._once = not mappings.repeatable
 
     def batches(self) -> Iterator[Any]:
@@ -68,7 +68,7 @@ class TableOfMappings(Frames):
         self._mappings.whole = self.whole
         for chunk in self._mappings.chunks():
             try:
-                yield self._reader.table(chunk.content, self._beside)
+                yield self._reader.table(chunk.content, self._extra)
             except Error as error:
                 raise error.at(row=None if error.row is None else error.row + chunk.place.first - 1) from None
 

@@ -176,7 +176,7 @@ class ReadOptions(Reading):
     as_written: bool = False  # text keeps its blanks, and only empty text is missing, as for the rows of a server
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def not_features(self) -> tuple[str, ...]:
         """The columns of the rows that are not features: target, weight, offset and groups, if they are named."""
         return tuple(name for name in (self.target, self.weight, self.offset, self.groups) if name is not None)
 

@@ -118,7 +118,7 @@ class Reader:
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._groups, self._needed = target, weight, groups, target_needed
-        self.beside = target, weight, groups  # given separately from the data
+        self.given = target, weight, groups  # given separately from the data
         self._originals, self._leave_out, self._drop_invalid = originals, leave_out, drop_invalid
         self._scan: Scan | None = None
 
@@ -278,7 +278,7 @@ class Reader:
         assert self.schema is not None
         rows, labels, weights, offsets = [], [], [], []
         schema, options = self.schema, self.options
-        reader = NamedRowReader(options.policy, options.text, apart=schema.beside, uses=options.uses)
+        reader = NamedRowReader(options.policy, options.text, apart=schema.not_features, uses=options.uses)
         for number, row in enumerate(chunk.content):
             if not isinstance(row, Mapping):
                 raise InputError(

@@ -141,21 +141,21 @@ class Evaluator:
         self._extrapolate = extrapolate
         training = self.model._training
         asked = {"target": target, "weight": weight, "by": by}
-        columns, beside = names_and_values({n: v for n, v in asked.items() if not isinstance(v, bool | None)})
+        columns, arrays = names_and_values({n: v for n, v in asked.items() if not isinstance(v, bool | None)})
         self.options = ReadOptions.settled(None if training is None else training["reading"], **reading)
         opened = open_source(source, self.options)
         if isinstance(opened, Arrays) and (named := {n: v for n, v in columns.items() if n != "by"}):
             opened, taken = opened.without(named)
-            beside |= taken
+            arrays |= taken
             columns = {name: value for name, value in columns.items() if name not in taken}
         schema = Schema.read(training["schema"]) if training is not None else Schema(_family(opened))
         self.source: Source = fitting_source(opened, schema, self.options, originals=True)
-        if beside and self.source.files:
-            raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
+        if arrays and self.source.files:
+            raise OptionError(f"for files, {' and '.join(arrays)} must be the name of a column")
         self.target = Target.read(training["target"]) if training is not None else None
-        self.schema = self._held(schema, columns.get("target"), columns.get("weight", weight), "target" in beside)
-        beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
-        by = columns.get("by", beside.get("by"))
+        self.schema = self._held(schema, columns.get("target"), columns.get("weight", weight), "target" in arrays)
+        arrays = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in arrays.items()}
+        by = columns.get("by", arrays.get("by"))
         self.by = by if isinstance(by, str) else None
         self._values = None if isinstance(by, str) else by
         if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):
@@ -164,8 +164,8 @@ class Evaluator:
             self.source,
             self.options,
             self.schema,
-            beside.get("target"),
-            beside.get("weight"),
+            arrays.get("target"),
+            arrays.get("weight"),
             originals=self.by is not None or self.schema.weight in self.schema.kinds,  # they are read twice then
             drop_invalid=True,
         )

@@ -233,9 +233,9 @@ class FormReading:
 
     # -------------------------------------------------------------------------------------------------- from the arrays
 
-    def _numbers(self, name: str, beside: str = "") -> Float64:
-        """Return an array of the state, by name; `beside` is the added member that it belongs to, if any."""
-        full = f"{beside}.{name}" if beside else name
+    def _numbers(self, name: str, member: str = "") -> Float64:
+        """Return an array of the state, by name; `member` is the added member that it belongs to, if any."""
+        full = f"{member}.{name}" if member else name
         return np.asarray(self._arrays.get(full, _NONE), dtype=np.float64)
 
     def _extra(self, name: str) -> Member:
@@ -251,7 +251,7 @@ class FormReading:
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
         if rule.second_order:
-            kept_of, walk = partial(self._numbers, beside=name), WALKS[int(own["lane_rates"][leaders[0]])]
+            kept_of, walk = partial(self._numbers, member=name), WALKS[int(own["lane_rates"][leaders[0]])]
             terms = with_doubt(terms, kept_of, leaders[0], walk, LOSSES[self.options.loss])
         several = len(self._numbers("classes.met")) > 0
         return Member(name, terms, coupled=self._coupled or (several and extra.coupled))

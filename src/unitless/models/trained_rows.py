@@ -54,7 +54,7 @@ class TrainedRows:
         self.reader: RowReader = row_reader(self.schema, self.options, training["reading"])
         self._model = weakref.ref(model)
         self._several = model.task == "classes"
-        self._kinds, self._names = self.schema.kinds, {*self.schema.kinds, *self.schema.beside}
+        self._kinds, self._names = self.schema.kinds, {*self.schema.kinds, *self.schema.not_features}
         self._direct, self._has_offset = self.reader.direct, self.schema.offset is not None
         self._known: dict[tuple[type, Any], float] = {}  # labels of two classes that were read before
 

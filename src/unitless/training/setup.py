@@ -89,8 +89,8 @@ class Setup:
         resume: Any = None,
     ) -> Setup:
         """Make a setup from the arguments of `train`."""
-        beside = (("target", target), ("weight", weight), ("groups", plan.groups))
-        given = {name: value for name, value in beside if value is not None}
+        arguments = (("target", target), ("weight", weight), ("groups", plan.groups))
+        given = {name: value for name, value in arguments if value is not None}
         columns, arrays = names_and_values(given)
         model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else getattr(resume, "model", resume)
         options = _read_options(model, {**columns, **reading})

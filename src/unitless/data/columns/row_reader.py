@@ -108,7 +108,7 @@ class NamedRowReader(RowReader):
         if reading.get("booleans") == "indicator":  # the model learned a server's rows, one by one
             policy = replace(policy, booleans="indicator")
         texts = None if reading.get("texts") is None else TextColumns(reading["texts"])
-        return cls(policy, options.text, apart=schema.beside, uses=options.uses, texts=texts)
+        return cls(policy, options.text, apart=schema.not_features, uses=options.uses, texts=texts)
 
     def read(self, row: Any) -> inputs.NamedRows:
         """Convert one row."""

@@ -109,7 +109,7 @@ class Schema:
         return self.written.get(name, PLAIN) if name is not None else PLAIN
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def not_features(self) -> tuple[str, ...]:
         """The columns of the rows that are not features: target, weight, offset and groups, if they exist."""
         return tuple(name for name in (self.target, self.weight, self.offset, self.groups) if name is not None)
 

@@ -99,12 +99,12 @@ class TableRowReader(RowReader):
                 found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
         return found
 
-    def table(self, rows: Sequence[Mapping[Any, Any]], beside: Sequence[str] = ()) -> Any:
+    def table(self, rows: Sequence[Mapping[Any, Any]], extra: Sequence[str] = ()) -> Any:
         """Rows as an Arrow table of the columns that the model knows.
 
         Args:
             rows: mappings of names to values.
-            beside: what the table has as well: "target", "weight" and "offset", if the model was trained with them.
+            extra: what the table has as well: "target", "weight" and "offset", if the model was trained with them.
         """
         pa = pyarrow()
         for place, row in enumerate(rows, 1):
@@ -116,15 +116,15 @@ class TableRowReader(RowReader):
             for name, kind in self.schema.columns
         }
         schema = self.schema
-        if "offset" in beside and schema.offset is not None:
+        if "offset" in extra and schema.offset is not None:
             given = [row_offset(row, schema, place if several else None) for place, row in enumerate(rows, 1)]
             columns[schema.offset] = pa.array(given, pa.float64())
-        if "target" in beside and schema.target is not None and schema.target_kind is not None:
+        if "target" in extra and schema.target is not None and schema.target_kind is not None:
             labels = [_as_python(row.get(schema.target)) for row in rows]
             columns[schema.target] = _column(
                 schema.target, schema.target_kind, labels, several, how(schema.target), marks
             )
-        if "weight" in beside and schema.weight is not None:
+        if "weight" in extra and schema.weight is not None:
             weights = [_as_python(row.get(schema.weight)) for row in rows]
             columns[schema.weight] = _column(schema.weight, "number", weights, several, PLAIN, marks)
         return pa.table(columns)
@@ -139,7 +139,7 @@ class TableRowReader(RowReader):
     def unknown(self, row: Any) -> list[str]:
         """Return the names in a row that are not columns."""
         row = as_mapping(row)
-        known = {*self.schema.kinds, *self.schema.beside}
+        known = {*self.schema.kinds, *self.schema.not_features}
         return [str(name) for name in row if name not in known]
 
 

@@ -42,8 +42,8 @@ def infer_schema(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    beside = ("target", "weight", "offset", "groups")
-    named = {option: from_the_end(getattr(options, option), names) for option in beside}
+    roles = ("target", "weight", "offset", "groups")
+    named = {option: from_the_end(getattr(options, option), names) for option in roles}
     options = replace(options, **named)
     for option, name in named.items():
         if name is not None and name not in names:
@@ -161,7 +161,7 @@ def _asked(options: ReadOptions, names: list[str]) -> Asked:
         named["words"],
         named["ngrams"],
         frozenset(matching(options.numbers, names, "numbers")),
-        frozenset(options.beside),
+        frozenset(options.not_features),
         options.decimal,
         options.thousands,
         options.dates,

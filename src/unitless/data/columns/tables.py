@@ -97,8 +97,8 @@ def _read(
     table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], InvalidValues | None]:
     """Convert one column to features; return name, values and missing count of each, and the invalid values."""
-    if isinstance(table, CsvColumns) and name in table.beside:
-        return read_column(name, table.beside[name], kind, schema, policy)
+    if isinstance(table, CsvColumns) and name in table.added:
+        return read_column(name, table.added[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read booleans as categories, as in the policy of `train`
         if kind in ("text", "boolean"):
             return [(name, *table.text(name))], table.invalid_values.get(name)
@@ -137,8 +137,8 @@ def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None
     if schema.target is None:
         return None, None
     if isinstance(arrow, CsvColumns):
-        if schema.target in arrow.beside:
-            return raw_labels(arrow.beside[schema.target], schema, policy)
+        if schema.target in arrow.added:
+            return raw_labels(arrow.added[schema.target], schema, policy)
         if schema.target not in arrow.columns:
             return None, None
         column = arrow.columns[schema.target]
@@ -180,23 +180,23 @@ def groups(arrow: Any, schema: Schema, policy: Policy) -> Hashes:
     assert name is not None
     if isinstance(arrow, CsvColumns) and name in arrow.columns:
         return text_hashes(arrow.columns[name])
-    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
-    if name not in beside and (isinstance(arrow, CsvColumns) or name not in arrow.column_names):
+    added = arrow.added if isinstance(arrow, CsvColumns) else {}
+    if name not in added and (isinstance(arrow, CsvColumns) or name not in arrow.column_names):
         raise InputError(f"there is no column {name!r}, which holds the groups")
-    return text_hashes(text(beside[name] if name in beside else whole(arrow.column(name)), policy)[0])
+    return text_hashes(text(added[name] if name in added else whole(arrow.column(name)), policy)[0])
 
 
 def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
     """Return a column of numbers that are not features."""
-    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
-    names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
+    added = arrow.added if isinstance(arrow, CsvColumns) else {}
+    names = [*arrow.columns, *added] if isinstance(arrow, CsvColumns) else arrow.column_names
     if name not in names:
         raise InputError(f"there is no column {name!r}, which holds the {what}")
     invalid: InvalidValues | None = None
-    if isinstance(arrow, CsvColumns) and name not in beside:
+    if isinstance(arrow, CsvColumns) and name not in added:
         column, invalid = number_array(arrow.columns[name]), arrow.invalid_values.get(name)
     else:
-        column = beside[name] if name in beside else whole(arrow.column(name))
+        column = added[name] if name in added else whole(arrow.column(name))
         if is_text(column.type):
             column, invalid = typed(column, "number", PLAIN, ())
     if invalid is not None and invalid.count == len(column):  # if only some values are invalid, their rows are invalid

@@ -172,7 +172,7 @@ class _ColumnarScan(FileScan):
         if self.schema is None or self.how.originals:
             return None
         schema = self.schema
-        return [*schema.kinds, *(name for name in schema.beside if name not in schema.kinds)]
+        return [*schema.kinds, *(name for name in schema.not_features if name not in schema.kinds)]
 
 
 class ParquetScan(_ColumnarScan):

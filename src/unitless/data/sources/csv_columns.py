@@ -26,7 +26,7 @@ class CsvColumns:
     absent: dict[str, int]
     invalid_values: dict[str, InvalidValues]
     rows: int
-    beside: dict[str, Any] = field(default_factory=dict)  # Arrow columns that are not in the text
+    added: dict[str, Any] = field(default_factory=dict)  # Arrow columns that are not in the text
 
     def number(self, name: str) -> tuple[NDArray[np.float64], int]:
         """Return a column of numbers, and how many are missing."""

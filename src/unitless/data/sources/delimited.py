@@ -201,7 +201,7 @@ class CsvScan(TextScan):
         except csv.Error:
             rest = []
         return has_header(
-            [cells, *rest], [name for name in self.options.beside if counted_column(name, len(cells)) is None]
+            [cells, *rest], [name for name in self.options.not_features if counted_column(name, len(cells)) is None]
         )
 
     def _quick(self, names: list[str], delimiter: str, file: File, view: memoryview) -> CsvColumns | None:
@@ -255,7 +255,7 @@ class CsvScan(TextScan):
         if self.schema is None or self.how.originals:
             return names
         schema = self.schema
-        return [name for name in names if name in schema.kinds or name in schema.beside]
+        return [name for name in names if name in schema.kinds or name in schema.not_features]
 
     def _as_text(self, data: bytes, names: list[str], delimiter: str, place: Place) -> Chunk:
         """Read a chunk as a table of text. Rows of the wrong length are bad rows."""

@@ -154,9 +154,9 @@ class JsonScan(TextScan):
         if self.schema is not None and not self.how.originals:
             types = {"number": pa.float64(), "flag": pa.float64(), "boolean": pa.bool_()}
             fields |= {name: types[kind] for name, kind in self._known_kinds().items() if kind in types}
-            for beside in (self.schema.weight, self.schema.offset):
-                if beside is not None:
-                    fields.setdefault(beside, pa.float64())
+            for column in (self.schema.weight, self.schema.offset):
+                if column is not None:
+                    fields.setdefault(column, pa.float64())
         return pa.schema(list({**fields, **dict.fromkeys(as_text, pa.string())}.items()))
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
@@ -256,7 +256,7 @@ class JsonScan(TextScan):
         return {name for name, found in kinds.items() if len(found) > 1}
 
     def _uses(self, name: str) -> bool:
-        return self.options.uses(name) or name in self.options.beside
+        return self.options.uses(name) or name in self.options.not_features
 
     def _row(self, line: bytes) -> tuple[dict[str, Any], str | None]:
         """Return the object on a line, and what is wrong with it, if anything."""

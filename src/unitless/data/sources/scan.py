@@ -176,7 +176,7 @@ class FileScan(Scan):
         for name in added:
             column = self._path.column(name, file, chunk.rows)
             if isinstance(chunk.content, CsvColumns):
-                chunk.content.beside[name] = column
+                chunk.content.added[name] = column
             else:
                 column = (
                     column if self.schema is not None else self._path.as_inferred(name, column, self._is_text(name))
@@ -274,7 +274,7 @@ def _from_path(source: FileSource, how: ScanOptions) -> list[str]:
     """Return the columns of the schema that come from the names of folders, and not from the files."""
     if how.schema is None or source.family != "table":
         return []
-    known = {*how.schema.kinds, *how.schema.beside}
+    known = {*how.schema.kinds, *how.schema.not_features}
     wanted = [name for name in source.path_columns.names if how.originals or name in known]
     if not wanted:
         return []

@@ -147,7 +147,7 @@ class TableColumns:
     def __init__(self, predictor: Predictor) -> None:
         self.predictor, self._reader = predictor, predictor._rows.reader
         self.learn = predictor._rows.learn_numbered
-        self._columns = ColumnNames((*predictor.schema.kinds, *predictor.schema.beside))
+        self._columns = ColumnNames((*predictor.schema.kinds, *predictor.schema.not_features))
 
     def score(self, features: dict[str, Any]) -> tuple[Any, list[str] | None]:
         return self.predictor.score_one(features), self._columns.unknown(features)
