@@ -41,7 +41,7 @@ from unitless.paper.contest.learners import contestants
 from unitless.paper.contest.sources import TABLES
 from unitless.paper.contest.table import Rows
 
-ROWS = 1200
+ROWS = 500
 FIRST = 5
 HALVES = 1000
 WANTED = 0.995

@@ -371,6 +371,11 @@ def test_the_command_writes_a_report_and_continues_where_it_stopped(
     computing = found["cpu_seconds"]
     assert main(["paper", "contest", "--rows", "150", "--quiet", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cpu_seconds"] == computing > 0  # when they were computed
+    assert "over the least of the table" in page
+    assert main(["paper", "contest", "--rows", "150", "--quiet"]) == 0
+    printed = capsys.readouterr().out
+    assert "Standings" in printed
+    assert "over the least of the table" not in printed  # too wide for a terminal
     for name in ("contest-means", "contest-ranks", "contest-tables", "contest-scales", "contest-figure1"):
         assert f"({name}.svg)" in page
         assert (folder / f"{name}.png").stat().st_size > 10_000

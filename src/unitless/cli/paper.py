@@ -174,6 +174,8 @@ def show(section: Section) -> None:
     for text in section.text:
         print(f"\n{text.replace('**', '*')}")
     for table in section.tables:
+        if table.wide:
+            continue
         print()
         rows = [[cell.replace("**", "*") for cell in row] for row in table.rows]
         display.table(table.title or None, table.header, rows, left=table.left)

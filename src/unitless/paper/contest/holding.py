@@ -211,7 +211,7 @@ def _relative_losses(found: Sequence[Result], ranked: Sequence[Standing]) -> Tab
     names = [one.learner for one in ranked]
     tables, ratios = relative_losses(found, names)[::2]
     cells = [[table, *(f"{ratio:.2f}" for ratio in row)] for table, row in zip(tables, ratios.tolist(), strict=True)]
-    return Table(["table", *names], cells, "The untuned loss of each learner over the least of the table")
+    return Table(["table", *names], cells, "The untuned loss of each learner over the least of the table", wide=True)
 
 
 def as_csv(found: Sequence[Result]) -> str:

@@ -30,6 +30,8 @@ class Table:
     title: str = ""
     left: int = 1
     """The number of columns with words, from the left; the others contain numbers."""
+    wide: bool = False
+    """Whether it is too wide for a terminal; then only the report has it."""
 
 
 @dataclasses.dataclass
