@@ -43,8 +43,8 @@ class Calls:
     """All requests to a server.
 
     Args:
-        url: of the server, for messages.
-        retry_for: seconds for which a call is repeated.
+        url: the address of the server, for messages.
+        retry_for: seconds for which a call without an answer is repeated.
     """
 
     def __init__(self, url: str, retry_for: float) -> None:
@@ -65,10 +65,10 @@ class Calls:
 
         Args:
             model: the name of a model, or of a stream, whose champion answers.
-            features: by name; for models that were trained on arrays, a list.
-            id: by which the label is to come later, with `label`.
-            level: the probability with which limits of the prediction are to be right, such as 0.9.
-            min_seq: the model must have learned up to this record of its log; for replicas.
+            features: the features by name; for models that were trained on arrays, a list.
+            id: the id with which `label` sends the label later. Default: None, the label will not come.
+            level: the level of a prediction interval or set, such as 0.9. Default: None, without it.
+            min_seq: the record of the log that the model must have learned; for replicas. Default: None, any.
         """
         request = wire.PredictRequest(features, id, level)
         return self._ask(_post(model, "predict", bodies.body(request), _min_seq(min_seq)), Prediction)
@@ -76,13 +76,27 @@ class Calls:
     def learn(
         self, model: str, features: Features, label: Any, *, weight: float | None = None, id: str | None = None
     ) -> Steps[Learned]:
-        """Learn a row, once. Gives the score that the model had for it before."""
+        """Learn a row, once. The answer has the score that the model gave to the row before it learned it.
+
+        Args:
+            model: the name of a model or a stream.
+            features: the features by name; for models that were trained on arrays, a list.
+            label: the label of the row.
+            weight: the sample weight. Default: None, which means 1.
+            id: the id of the row; a row with an id that was learned before is not learned again. Default: a random id.
+        """
         request = wire.LearnRequest(features, label, uuid.uuid4().hex if id is None else id, weight)
         answer = yield from self._ask(_post(model, "learn", bodies.body(request)), Learned)
         return many.own(answer) if id is None else answer
 
     def label(self, model: str, id: str, label: Any) -> Steps[Learned]:
-        """Give the label of the row that was predicted with this id; the model learns it."""
+        """Send the label of a predicted row; the model learns the row.
+
+        Args:
+            model: the name of the model or stream that predicted the row.
+            id: the id with which the row was predicted.
+            label: the label of the row.
+        """
         return self._ask(_post(model, "label", bodies.body(wire.LabelRequest(id, label))), Learned)
 
     def rank(self, model: str, context: Mapping[str, Any], actions: Actions, *, id: str | None = None) -> Steps[Ranked]:
@@ -92,14 +106,20 @@ class Calls:
             model: the name of the bandit.
             context: the features, by name.
             actions: names, or features of each: by name, or in a list, where their positions are their names.
-            id: of the event, by which its reward is to come. Default: a random one, which is in the answer.
+            id: the id of the event, with which `reward` sends the reward. Default: a random id, which the answer has.
         """
         request = wire.RankRequest(context, actions, uuid.uuid4().hex if id is None else id)
         answer = yield from self._ask(_post(model, "rank", bodies.body(request)), Ranked)
         return replace(answer, status=None) if id is None else answer
 
     def reward(self, model: str, id: str, reward: float) -> Steps[Learned]:
-        """Give the reward of a decision; the bandit learns it, once."""
+        """Send the reward of a decision; the bandit learns it, once.
+
+        Args:
+            model: the name of the bandit.
+            id: the id of the event.
+            reward: the reward of the chosen action.
+        """
         return self._ask(_post(model, "reward", bodies.body(wire.RewardRequest(id, reward))), Learned)
 
     # -------------------------------------------------------------------------------------------- many rows
@@ -115,9 +135,9 @@ class Calls:
 
         Args:
             model: the name of a model or a stream.
-            rows: features, or pairs of features and id; or a frame of pandas, polars or Arrow, whose column `id` is
-                the id.
-            min_seq: the model must have learned up to this record of its log; for replicas.
+            rows: features, or pairs of features and id; or a frame of pandas, polars or Arrow, whose column `id` has
+                the ids.
+            min_seq: the record of the log that the model must have learned; for replicas. Default: None, any.
         """
         parts = many.prediction_rows(rows)
         before = 0
@@ -147,7 +167,7 @@ class Calls:
             rows: (features, label), (features, label, weight) or (features, label, weight, id); or a frame of pandas,
                 polars or Arrow with the columns `weight` and `id`, if they are needed. Missing values are sent as null.
             label: the column of a frame with the labels. Default: "label".
-            each: is called with the answer to each row that is learned.
+            each: called with the answer to each learned row. Default: None.
         """
         return self._send_all(many.examples(rows, label), model, "learn", each)
 
@@ -158,29 +178,54 @@ class Calls:
         *,
         each: Callable[[Learned], object] | None = None,
     ) -> Steps[LearnedMany]:
-        """Give many labels, as pairs of id and label."""
+        """Send many labels. Labels that cannot be used are left out, and counted in the result.
+
+        Args:
+            model: the name of a model or a stream.
+            labels: pairs of id and label.
+            each: called with the answer to each learned row. Default: None.
+        """
         return self._send_all(many.labels(labels), model, "label", each)
 
     # -------------------------------------------------------------------------------------------- models
 
     def create(self, /, name: str, **options: Any) -> Steps[Model]:
-        """Make a model, with options as in `ul.train`; next to another one with `stream`, `role` and `replay`."""
+        """Make a model. The same call again changes nothing.
+
+        Args:
+            name: the name of the new model.
+            options: the options of the model, as for `ul.Learner`, and its `task`, `classes`, `missing` and `text`. To
+                add it to the stream of another model: `stream`, the name of the other one; `role`, "challenger" or
+                "shadow"; and `replay`, whether it learns the stream's log first.
+        """
         return self._ask(Call("PUT", _path(name), bodies.encoded(options), JSON), Model)
 
     def models(self) -> Steps[Models]:
-        """All models, and the server itself."""
+        """List all models, and the state of the server."""
         return self._ask(Call("GET", "/v1/models"), Models)
 
     def model(self, name: str) -> Steps[Model]:
-        """One model."""
+        """Describe one model.
+
+        Args:
+            name: the name of the model.
+        """
         return self._ask(Call("GET", _path(name)), Model)
 
     def promote(self, name: str) -> Steps[Model]:
-        """Make a model the champion of its stream; the one before becomes a challenger."""
+        """Make a model the champion of its stream; the champion before becomes a challenger.
+
+        Args:
+            name: the name of the model.
+        """
         return self._ask(Call("POST", _path(name, "promote")), Model)
 
     def delete(self, name: str) -> Steps[None]:
-        """Delete a model, and with the last one its stream."""
+        """Delete a model. With its last model, a stream is deleted too.
+
+        Args:
+            name: the name of the model.
+        """
         return self._ask(Call("DELETE", _path(name)), gone_is_done=True)
 
     def replay(
@@ -195,12 +240,14 @@ class Calls:
         """Make a model like another one, without some rows; `wait_ready(new)` waits until it has learned the others.
 
         Args:
-            name: of the other model.
-            new: the name of the new one.
-            skip: rows that it does not learn: sequence numbers, ids, and pairs of the first and the last place. A place
-                is a sequence number or a time; None as the last one is the end of the log.
-            until: the last place that it learns. Rows from there to now are left out, those to come are learned.
-            role: "challenger" or "shadow".
+            name: the name of the other model.
+            new: the name of the new model.
+            skip: the rows that the new model does not learn: sequence numbers, ids, and pairs of the first and the last
+                place. A place is a sequence number or a time; None as the last place is the end of the log. Default:
+                none.
+            until: the last place that the new model learns. It leaves out the rows from there to now, and learns future
+                rows. Default: None, the end of the log.
+            role: "challenger" or "shadow". Default: "challenger".
         """
         request: dict[str, Any] = {"name": new, "role": role, "skip": bodies.place(list(skip))}
         if until is not None:
@@ -208,31 +255,63 @@ class Calls:
         return self._ask(_post(name, "replay", bodies.encoded(request)), Model)
 
     def snapshots(self, name: str) -> Steps[list[Snapshot]]:
-        """The snapshots of the model's stream, oldest first."""
+        """List the snapshots of a model's stream, oldest first.
+
+        Args:
+            name: the name of the model.
+        """
         return (yield from self._ask(Call("GET", _path(name, "snapshots")), Snapshots))["snapshots"]
 
     def snapshot(self, name: str) -> Steps[Written]:
-        """Write the state of the model's stream to disk, so that a restart has little to replay."""
+        """Write the state of a model's stream to disk now, so that a restart has little to replay.
+
+        Args:
+            name: the name of the model.
+        """
         return self._ask(Call("POST", _path(name, "snapshot")), Written)
 
     def metrics(self, name: str) -> Steps[Metrics]:
-        """How good a model is: progressive metrics, delays of labels, the log."""
+        """Get the progressive metrics of a model, the delays of its labels, and the state of its log.
+
+        Args:
+            name: the name of the model.
+        """
         return self._ask(Call("GET", _path(name, "metrics")), Metrics)
 
     def explain(self, name: str, features: Features) -> Steps[Explanation]:
-        """What each feature adds to a prediction."""
+        """Explain a prediction: the contribution of each feature.
+
+        Args:
+            name: the name of the model.
+            features: the features of the row, as for `predict`.
+        """
         return self._ask(_post(name, "explain", bodies.body(wire.ExplainRequest(features))), Explanation)
 
     def weights(self, name: str, *, most: int = 100) -> Steps[Weights]:
-        """The most important features, and the curves where the model has them."""
+        """Get the features with the largest effects and, where the model has them, their curves.
+
+        Args:
+            name: the name of the model.
+            most: the largest number of features. Default: 100.
+        """
         return self._ask(Call("GET", _path(name, "weights"), params={"most": str(most)}), Weights)
 
     def download(self, name: str, path: str | os.PathLike[str]) -> Steps[None]:
-        """Save the model as a file, for `ul.load` or `ul.Predictor`; the file is written completely or not at all."""
+        """Save a model as a file, for `ul.load` or `ul.Predictor`; the file is written completely or not at all.
+
+        Args:
+            name: the name of the model.
+            path: the file to write.
+        """
         return self._ask(Call("GET", _path(name, "file"), into=path))
 
     def wait_ready(self, model: str | None = None, *, timeout: float = 30.0) -> Steps[None]:
-        """Wait until the server takes requests and, if a model is named, until it has learned what it is to replay."""
+        """Wait until the server takes requests and, if a model is named, until it has replayed the log.
+
+        Args:
+            model: the name of the model. Default: None, no model is waited for.
+            timeout: after so many seconds an error is raised. Default: 30.
+        """
         yield from self._ask(Call("GET", "/health/ready"), patience=timeout)
         patience = Patience(timeout)
         while model is not None and (yield from self.model(model))["status"] != "ready":
