@@ -14,6 +14,10 @@ UNIT_FREE = ("ng", "nag", "snag")
 LOSSES = ("squared", "logistic", "hinge", "quantile", "poisson")
 
 
+def same_bits(a: object, b: object) -> bool:
+    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
+
+
 def labels(loss: str, score: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     noisy = score + 0.3 * rng.normal(size=len(score))
     if loss in ("logistic", "hinge"):

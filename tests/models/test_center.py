@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import published
-from streams import RULES, UNIT_FREE, labels
+from streams import RULES, UNIT_FREE, labels, same_bits
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -54,10 +54,6 @@ def frame(X: np.ndarray) -> pd.DataFrame:
 
 def close(a: np.ndarray, b: np.ndarray, tolerance: float = 1e-9) -> None:
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.sqrt(np.mean(np.square(b))))
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 # ------------------------------------------------------------------------------------------------- oracle

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracles.curves_and_trees import Shaped
+from streams import same_bits
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -36,10 +37,6 @@ def learner(task: str, model_type: Any = "trees", rule: str = "nag", rate: Any =
 
 def advantage(model: Any, member: str) -> float:
     return float(model._snapshot()["form"][f"{member}.advantage"][0])
-
-
-def same_bits(a: Any, b: Any) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 TASKS = ["regression", "binary", "classes", "softmax"]

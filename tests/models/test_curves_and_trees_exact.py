@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from instruction_sets import digests_by_kernel, digests_by_threads
-from streams import LOSSES, labels
+from streams import LOSSES, labels, same_bits
 
 import unitless as ul
 
@@ -50,10 +50,6 @@ def some_weights(rows: int = ROWS) -> np.ndarray:
 
 def mappings(X: np.ndarray) -> list[dict[str, float]]:
     return [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def learner(model_type: Any, loss: Any = "squared", rate: Any = "auto", **options: Any) -> ul.Learner:

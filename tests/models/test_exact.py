@@ -16,15 +16,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from instruction_sets import KERNELS
-from streams import LOSSES, RULES, UNIT_FREE, stream
+from streams import LOSSES, RULES, UNIT_FREE, same_bits, stream
 
 import unitless as ul
 
 OPTIONS = [{"rule": rule, "loss": loss} for rule in RULES for loss in ("squared", "logistic")]
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def small(rule: str, loss: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

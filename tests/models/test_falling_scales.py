@@ -19,7 +19,7 @@ from instruction_sets import KERNELS, digests_by_threads
 from oracles import falling
 from oracles.averaging import Average
 from oracles.curves_and_trees import Shaped
-from streams import UNIT_FREE
+from streams import UNIT_FREE, same_bits
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -66,10 +66,6 @@ def named(X: np.ndarray) -> Iterator[dict[str, float]]:
     """Rows by name. A NaN value is left out."""
     for row in X.tolist():
         yield {name: x for name, x in zip(NAMES, row, strict=True) if not np.isnan(x)}
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def close(p: object, expected: np.ndarray, tolerance: float = 1e-9) -> None:

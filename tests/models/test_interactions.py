@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from streams import UNIT_FREE, stream
+from streams import UNIT_FREE, same_bits, stream
 
 import unitless as ul
 from unitless.cli import main
@@ -84,10 +84,6 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
 
 def close(a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * np.sqrt(np.mean(np.square(b))))
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 # ------------------------------------------------------------------------------------------------- explicit products

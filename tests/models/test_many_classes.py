@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from instruction_sets import digests_by_kernel, digests_by_threads
+from streams import same_bits
 
 import unitless as ul
 
@@ -38,10 +39,6 @@ def letters(rows: int = 1400, count: int = 26, noise: float = 0.42) -> tuple[np.
 def model(classes: Any = 26, model_type: str = "trees", rate: Any = "auto", **options: Any) -> ul.OneVsAll:
     listed = range(classes) if isinstance(classes, int) else classes
     return ul.OneVsAll(listed, model_type=model_type, learning_rate=rate, **options)  # type: ignore[arg-type]
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 @pytest.mark.parametrize("model_type", ["curves", "trees", "curves only"])

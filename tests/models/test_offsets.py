@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 from oracles import mixture, published
 from oracles.averaging import Average
-from streams import LOSSES, RULES, labels, stream
+from streams import LOSSES, RULES, labels, same_bits, stream
 
 import unitless as ul
 from unitless import _core
@@ -26,10 +26,6 @@ ENGINES: dict[str, dict[str, Any]] = {
     "curves only": {"model_type": "curves only"},
     "trees": {"model_type": "trees", "learning_rate": "auto"},
 }
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def problem(loss: str, rows: int = 240, features: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,16 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from streams import LOSSES, RULES, stream
+from streams import LOSSES, RULES, same_bits, stream
 
 import unitless as ul
 
 NAMES = [f"name {j}" for j in range(13)]
 MET = [*NAMES[5:], *NAMES[:5]]  # in this order the places differ from the positions in the row
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def rows_of(X: np.ndarray) -> list[dict[str, float]]:

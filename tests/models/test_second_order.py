@@ -13,16 +13,12 @@ import scipy.sparse as sp
 from instruction_sets import KERNELS
 from oracles.rates import WALKS
 from oracles.second_order import SecondOrder
-from streams import labels
+from streams import labels, same_bits
 
 import unitless as ul
 from unitless.rules import MOST_FEATURES
 
 LOSSES = ("squared", "logistic")
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def newton(**options: Any) -> ul.Learner:

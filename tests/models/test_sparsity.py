@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles.sparse import Sparse
-from streams import LOSSES, stream
+from streams import LOSSES, same_bits, stream
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -24,10 +24,6 @@ ORACLES = {
     "poisson": reference.Poisson,
 }
 BOTH: list[dict[str, Any]] = [{"sparsity": 0.3, "learning_rate": 0.5}, {"sparsity": "auto", "learning_rate": "auto"}]
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 def clicks(rows: int = 3000, names: int = 400, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray]:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import published
-from streams import RULES, stream
+from streams import RULES, same_bits, stream
 
 import unitless as ul
 from unitless.paper import algorithms as reference
@@ -39,10 +39,6 @@ def some_weights(rows: int) -> np.ndarray:
 
 def close(a: np.ndarray, b: np.ndarray, tolerance: float = 1e-9) -> None:
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.sqrt(np.mean(np.square(b))))
-
-
-def same_bits(a: object, b: object) -> bool:
-    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
 
 
 # ------------------------------------------------------------------------------------------------- oracle
