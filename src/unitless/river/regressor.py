@@ -37,8 +37,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     feature is absent, it counts as its mean. Features that first appear in a later row are not centered: an absent
     feature counts as 0. If this should apply to all features, as with bags of words, use `center=False`.
 
-    Do not use it for data that drifts, because old rows count as much as new ones. Use `model_type="linear"` where
-    speed matters most.
+    Do not use `ensemble=False` for data that drifts: without a forgetting member old rows count as much as new ones.
+    Use `model_type="linear"` where speed matters most.
 
     Args:
         rule: how weights are updated; see `unitless.Learner`. Default: "nag".
