@@ -1,6 +1,6 @@
 """Which customers are about to leave?
 
-Takeaway: probabilities that can be believed turn a model into a list of whom to call, and say how long that list
+Takeaway: calibrated probabilities turn a model into a list of customers to call, and determine how long that list
 should be.
 
 python examples/gallery/churn.py      (pip install 'unitless[plot]' pandas)
@@ -45,8 +45,8 @@ print(f"AUC on held-out rows: {result.metrics['auc']:.3f}")
 
 # %% [markdown]
 # The model predicts the next month. Its probabilities are calibrated: of those that it gave 30%, about 30% left. That
-# makes the second picture possible: who calls the first 10% of the list reaches several times as many leavers as who
-# calls at random.
+# makes the second picture possible: calling the first 10% of the list reaches several times as many leavers as calling
+# at random.
 
 # %%
 found = ul.evaluate(result, next_month)

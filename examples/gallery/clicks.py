@@ -1,14 +1,14 @@
 """Who clicks on what, when there are millions of names?
 
-Takeaway: names are hashed into a table of fixed size, so memory is bounded however many users and pages come by, and
-pairs of names cost no more code than a word.
+Takeaway: names are hashed into a table of fixed size, so memory is bounded however many users and pages there are.
+Pairs of names need only one option more.
 
 python examples/gallery/clicks.py      (pip install 'unitless[plot]')
 """
 
 # %% [markdown]
-# Each row is a page view: a user, an advert, a site, an hour. There are so many names that a table of all of them
-# would grow for ever. The views are **simulated**: a click depends on the advert, on the site, on both together (an
+# Each row is a page view: a user, an advert, a site, an hour. There are so many names that a table of all of them would
+# grow without limit. The views are **simulated**: a click depends on the advert, on the site, on both together (an
 # advert for boots on a page about hiking), a little on the user, and mostly on chance.
 
 # %%

@@ -1,15 +1,15 @@
 """What is this house worth?
 
-Takeaway: a table goes in as it is, with meters, acres, years and names next to each other, and in other units it gives
-the same prices.
+Takeaway: a table needs no preparation, although meters, acres, years and names stand next to each other; in other units
+it gives the same prices.
 
 python examples/gallery/house_prices.py      (pip install 'unitless[plot]' pandas)
 """
 
 # %% [markdown]
 # An agency has a list of sales and wants a price for the next house. The columns have all kinds of units, some values
-# are missing, and the price per square meter depends on the place in a way that is not a straight line. The sales
-# here are **simulated**: the price is known to be made of area, land, age, distance and district, with 10% of noise.
+# are missing, and the price per square meter depends on the place in a way that is not a straight line. The sales here
+# are **simulated**: the price is known to be made of area, land, age, distance and district, with 10% of noise.
 
 # %%
 import sys
@@ -50,8 +50,8 @@ print(f"typical error: {result.metrics['mae']:,.0f}; always the mean: {result.ba
 print(f"R²: {result.skill:.3f}")
 
 # %% [markdown]
-# The model can be drawn. Each panel shows what a column adds to the price: the value of being near to the center
-# falls fast, and then not at all. The gray bars show where the houses are.
+# The model can be drawn. Each panel shows what a column adds to the price: the value of being near to the center falls
+# fast, and then not at all. The gray bars show where the houses are.
 
 # %%
 plt.style.use("unitless.plot.style")
@@ -70,8 +70,8 @@ for axis, title in zip(axes, ("prediction and truth", "distance", "district"), s
 plt.show()
 
 # %% [markdown]
-# The next office measures in square feet and kilometers. The same houses in those units get the same prices: the
-# model is trained again, with no other change.
+# The next office measures in square feet and kilometers. The same houses in those units get the same prices: the model
+# is trained again, with no other change.
 
 # %%
 imperial = sales.assign(area_m2=sales["area_m2"] * 10.7639, to_center_m=sales["to_center_m"] / 1000)

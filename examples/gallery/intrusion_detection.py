@@ -1,14 +1,14 @@
 """Is somebody breaking in?
 
-Takeaway: a model that learns from every connection begins to find a new kind of attack after some dozens of labeled
-examples; one that was trained once never does.
+Takeaway: a model that learns from every connection finds a new kind of attack after some dozens of labeled examples; a
+model that was trained once never does.
 
 python examples/gallery/intrusion_detection.py      (pip install 'unitless[plot]')
 """
 
 # %% [markdown]
-# A firewall sees connections one after the other: bytes from a few to billions, seconds, counts, names of services.
-# An analyst labels them a little later. The connections are **simulated**: normal traffic, port scans and guessing of
+# A firewall sees connections one after the other: bytes from a few to billions, seconds, counts, names of services. An
+# analyst labels them a little later. The connections are **simulated**: normal traffic, port scans and guessing of
 # passwords from the start, and after two thirds of the time a new attack, data carried out slowly by night.
 
 # %%
@@ -51,28 +51,28 @@ def connection(number: int) -> tuple[dict[str, float], str]:
 
 
 # %% [markdown]
-# The model learns the stream: it predicts each connection, then learns its label. Classes need not be known
-# beforehand, "exfiltration" joins when it is first met. It is compared with a copy of itself from before the new
-# attack began.
+# The model learns the stream: it predicts each connection, then learns its label. Classes need not be known in advance:
+# "exfiltration" is added with its first label. The model is compared with a copy of itself from before the new attack
+# began.
 
 # %%
 stream = [connection(number) for number in range(rows)]
 model = ul.OneVsAll(loss="logistic", learning_rate="auto")
 frozen = None
-said: list[str] = []
-said_frozen: list[str] = []
+guesses: list[str] = []
+guesses_frozen: list[str] = []
 for number, (row, kind) in enumerate(stream):
     if number == NEW:
         frozen = model.copy()
     if frozen is not None:
-        said_frozen.append(str(frozen.predict_label_one(row)))
-    said.append(str(model.predict_label_one(row)) if number else "normal")
+        guesses_frozen.append(str(frozen.predict_label_one(row)))
+    guesses.append(str(model.predict_label_one(row)) if number else "normal")
     model.learn_one(row, kind)
 print(f"classes: {sorted(map(str, model.classes))}")
 
 # %%
 truth = np.array([kind for _, kind in stream])
-late, late_frozen, late_truth = np.array(said[NEW:]), np.array(said_frozen), truth[NEW:]
+late, late_frozen, late_truth = np.array(guesses[NEW:]), np.array(guesses_frozen), truth[NEW:]
 for name, predicted in (("learns on", late), ("trained once", late_frozen)):
     attack = late_truth != "normal"
     new = late_truth == "exfiltration"
