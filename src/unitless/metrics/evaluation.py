@@ -212,7 +212,7 @@ class Evaluation:
         With weights, n is the effective number of examples (the number of equally weighted examples with the same
         variance).
         """
-        return self._interval(self._equal_examples)
+        return self._interval(self.equal_examples)
 
     def _interval(self, n: float) -> tuple[float, float]:
         """The interval for as much information as `n` independent examples have."""
@@ -231,7 +231,7 @@ class Evaluation:
         return span * math.sqrt(low), span * math.sqrt(high)
 
     @property
-    def _equal_examples(self) -> float:
+    def equal_examples(self) -> float:
         """The effective number of examples: the number of equally weighted examples with the same variance; at least 1.
 
         It is 1 where the squares of the weights overflow float64.
@@ -242,7 +242,7 @@ class Evaluation:
     @property
     def tail(self) -> float:
         """The variance of the squared errors relative to their squared mean: 2 for normal errors; 0 if unknown."""
-        return self._squares()[1] * self._equal_examples if isinstance(self.sums.tally, NumberTally) else 0.0
+        return self._squares()[1] * self.equal_examples if isinstance(self.sums.tally, NumberTally) else 0.0
 
     def hold_out_interval(self, tail: float = 0.0, design: float = 1.0) -> tuple[float, float]:
         """The 90% confidence interval of the error rate or the RMSE of a model that did not change meanwhile.
@@ -254,13 +254,13 @@ class Evaluation:
             tail: the `tail` of other predictions of the model, which may show larger errors than these. Default: 0.
             design: how many rows are worth one independent row: see `design_effect`. Default: 1.
         """
-        independent = max(1.0, self._equal_examples / design)
+        independent = max(1.0, self.equal_examples / design)
         if not isinstance(self.sums.tally, NumberTally) or not self.examples:
             return self._interval(independent)
         mean, relative = self._squares()
         if not math.isfinite(relative) or self.examples < 2:
             return self._interval(independent)
-        return rmse_interval(mean, max(relative * self._equal_examples, tail), independent)
+        return rmse_interval(mean, max(relative * self.equal_examples, tail), independent)
 
     def _squares(self) -> tuple[float, float]:
         """For numbers: the mean of the squared errors, and the variance of this mean relative to its square."""

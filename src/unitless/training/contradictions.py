@@ -2,8 +2,9 @@
 
 In a list of all pairs of a name and a label, each pair once, the held-out rows have by construction the labels that the
 learned rows lack. Weights that do well on these held-out rows do badly on all others. Three checks find such data: the
-model is worse than the baseline on learned rows, it is worse there than on held-out rows beyond chance, or it ranks the
-held-out rows the wrong way round.
+model is worse than the baseline on learned rows, it is worse there than on held-out rows beyond chance, or it ranks
+either of them the wrong way round. (Rows with equal features are held out together if their labels are opposed; here
+further columns make them different.)
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from ..metrics.evaluation import Evaluation
 if TYPE_CHECKING:
     from .training import Training
 
-FEW = 50  # rows: fewer do not tell
-BEYOND_CHANCE = 4.0  # standard deviations of an AUC, or of a rank sum
+FEW = 15  # rows: fewer do not tell
+BEYOND_CHANCE = 3.5  # standard deviations of an AUC, of a rank sum, or of the difference of two error rates
 ADVICE = "rows with the same values may have different labels on purpose; do not rely on these metrics"
 
 
 def contradiction(training: Training) -> Phrase | None:
     """A note if the metrics of a fit on learned rows and on held-out rows contradict each other."""
     learned, held = training.findings.in_sample, training.findings.holdout
-    if not training.fitted or learned is None or held is None or min(learned.examples, held.examples) < FEW:
+    if not training.fitted or learned is None or held is None or min(learned.equal_examples, held.equal_examples) < FEW:
         return None
     by = learned.judged_by
     if by not in learned.metrics or by not in held.metrics:
@@ -37,23 +38,32 @@ def contradiction(training: Training) -> Phrase | None:
     form = ".2%" if by == "error_rate" else ".4g"
     own, other = f"{learned.metrics[by]:{form}}", f"{held.metrics[by]:{form}}"
     design = training.design_effect
-    (low, _), (_, high) = learned.hold_out_interval(design=design), held.hold_out_interval(design=design)
-    if low > _baseline(learned):
+    if learned.hold_out_interval(design=design)[0] > _baseline(learned):
         return Phrase(
             f"the model predicts the rows that it has learned worse than the best constant does ({title} {own}, not "
             f"{_baseline(learned):{form}}), though its {title} on held-out rows is {other}: {ADVICE}"
         )
-    if low > high and _usually_larger(training, design):
+    if _clearly_larger(learned, held, design) and _usually_larger(training, design):
         return Phrase(
             f"the model predicts the rows that it has learned worse ({title} {own}) than the held-out rows ({other}), "
             f"beyond chance: {ADVICE}"
         )
-    if _ranks_backwards(held, design):
-        return Phrase(
-            f"the model ranks the held-out rows the wrong way round (AUC {held.metrics['auc']:.3f}, below 0.5 beyond "
-            f"chance): their labels contradict those of the learned rows; {ADVICE}"
-        )
+    for which, evaluation in (("held-out rows", held), ("rows that it has learned", learned)):
+        if _ranks_backwards(evaluation, design):
+            return Phrase(
+                f"the model ranks the {which} the wrong way round (AUC {evaluation.metrics['auc']:.3f}, below 0.5 "
+                f"beyond chance): the labels of learned and of held-out rows contradict each other; {ADVICE}"
+            )
     return None
+
+
+def _clearly_larger(learned: Evaluation, held: Evaluation, design: float) -> bool:
+    """Whether the error on learned rows is larger than that on held-out rows beyond chance."""
+    if learned.judged_by != "error_rate":
+        return learned.hold_out_interval(design=design)[0] > held.hold_out_interval(design=design)[1]
+    (own, rows), (other, others) = ((one.metrics["error_rate"], one.equal_examples / design) for one in (learned, held))
+    share = (own * rows + other * others) / (rows + others)
+    return own - other > BEYOND_CHANCE * math.sqrt(share * (1 - share) * (1 / rows + 1 / others))
 
 
 def _baseline(evaluation: Evaluation) -> float:

@@ -122,7 +122,7 @@ def _parts(training: Training, rows: RandomRows, learned: int) -> tuple[tuple[in
     """
     kin = training.findings.kin
     different = rows.rows - (0 if kin is None else kin.duplicates or 0)
-    if different < LEAST:
+    if different < LEAST or (kin is not None and kin.known):  # then every column tells which row it is
         return None
     held = training.progress.held
     if held >= FEW:

@@ -36,6 +36,7 @@ def notes(training: Training) -> list[Phrase]:
         training.findings.new_values,
         _copies(training),
         _few_different(training),
+        _opposed(training),
         _ungrouped(training),
         None if training.findings.identifier is None else training.findings.identifier.note(),
         contradiction(training),
@@ -78,6 +79,18 @@ def _few_different(training: Training) -> Phrase | None:
     return Phrase(
         f"only {kin.rows - kin.duplicates:,} of {kin.rows:,} rows are different, so that held-out rows equal learned "
         "ones: the metrics do not show how well other rows will be predicted"
+    )
+
+
+def _opposed(training: Training) -> Phrase | None:
+    """A note if rows with equal features have different labels on purpose."""
+    kin = training.findings.kin
+    if kin is None or not kin.opposed:
+        return None
+    return Phrase(
+        f"{kin.opposed:,} rows have the same values as another row, but mostly another label, as in a list of all "
+        "combinations: their labels contradict each other. Such rows were held out together, so that the metrics are "
+        "those of rows with other values"
     )
 
 

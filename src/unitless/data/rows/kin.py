@@ -7,7 +7,12 @@ of a held-out row only the first one counts in the metrics: the others have no f
 
 Equal rows need not be copies: if a table has few columns with few values, new rows will equal old ones too. If equal
 rows were held out together there, the metrics would describe rows that never occur, such as all first-class passengers
-who survived, predicted by a model that knows only those who did not. `Kin.copied` tells the two cases apart.
+who survived, predicted by a model that knows only those who did not. Whether equal rows have equal labels tells the two
+cases apart.
+
+Rows with equal features may also have different labels on purpose: in a list of all pairs of a name and a sex, each
+pair once. A model that has learned one row of a name then predicts the wrong label for the other one, and weights that
+do well on the held-out rows do badly on all others. So such rows are held out together as well.
 """
 
 from __future__ import annotations
@@ -26,6 +31,9 @@ from .random_order import hashes_of
 from .records import Index
 
 AGREEING = 0.9  # copies have the same label; so many of the pairs of rows with equal features must agree beyond chance
+OPPOSED = 0.5  # rows with equal features are opposed if they agree in at most this share of what chance explains, ...
+BEYOND_CHANCE = 4.0  # ... so many standard deviations less, ...
+MANY = 0.2  # ... and if so many of all rows are among them
 ENOUGH = 20  # with fewer different rows in the hold-out, the table has few possible rows, and equal rows are no copies
 LEARNED, ASIDE, HELD = range(3)  # the parts of the rows, in the order in which they follow each other
 Parts: TypeAlias = NDArray[np.uint8]
@@ -44,6 +52,7 @@ class Held:
         duplicates: how many rows equal an earlier row; None if the rows were not compared.
         copied: whether equal rows are copies, so that they are held out together.
         known: whether equal rows have equal labels, but there are too few different rows to hold copies out together.
+        opposed: how many rows have equal features but different labels on purpose, so that they are held out together.
         groups: how many groups there are, and how many of them are held out; None without groups. A row without a
             group is a group of its own; there are no groups if all rows are without one.
         ungrouped: how many rows have no group.
@@ -60,6 +69,7 @@ class Held:
     ungrouped: int = 0
     group_of: Hashes | None = None
     known: bool = False
+    opposed: int = 0
 
 
 @dataclass
@@ -105,11 +115,15 @@ class Kin:
         repeated = None if contents is None else _repeated(features_of(contents))
         duplicates = None if contents is None else 0
         copied = known = False
+        opposed = 0
         if contents is not None and repeated is not None and len(repeated):
             duplicates = rows - len(np.unique(contents))
-            agreeing, kinds = _agreement(contents) if duplicates else (0.0, 0)
-            enough = wanted / rows * kinds >= ENOUGH
-            copied, known = agreeing >= AGREEING and enough, agreeing >= AGREEING and not enough
+            found = _agreement(contents)
+            enough = wanted / rows * found.kinds >= ENOUGH
+            alike = duplicates > 0 and found.beyond_chance >= AGREEING
+            copied, known = alike and enough, alike and not enough
+            members = int(np.isin(features_of(contents), repeated).sum()) if found.opposed else 0
+            opposed = members if members >= MANY * rows else 0
         if self._groups:
             keys = np.concatenate(self._groups)
             self._groups = []
@@ -122,10 +136,13 @@ class Kin:
             group_of = keys[held[np.argsort(hashes_of(seed, held))]]
             parts = mask.astype(np.uint8) * np.uint8(HELD)
             return Held(len(held), rows, 0, parts, duplicates, False, counts, int(alone.sum()), group_of)
-        if contents is None or repeated is None or not copied:
+        if contents is None or repeated is None or not (copied or opposed):
             return Held(wanted, rows, duplicates=duplicates, known=known)
         mask, _ = _chosen(seed, features_of(contents), repeated, wanted)
         held = np.flatnonzero(mask)
+        if opposed:
+            parts = mask.astype(np.uint8) * np.uint8(HELD)
+            return Held(len(held), rows, 0, parts, duplicates, opposed=opposed)
         first = held[np.unique(contents[held], return_index=True)[1]]
         parts = mask.astype(np.uint8) * np.uint8(ASIDE)
         parts[first] = HELD
@@ -139,18 +156,33 @@ def _repeated(hashes: Hashes) -> Hashes:
     return np.unique(found[1:][again]) if again.any() else found[:0]
 
 
-def _agreement(contents: Hashes) -> tuple[float, int]:
-    """Return how far rows with equal features have equal labels, beyond chance; and the number of different features.
+@dataclass(frozen=True)
+class _Agreement:
+    """Whether rows with equal features have equal labels.
 
-    Copies do. In a table with few possible rows, equal rows may well have different labels.
+    Args:
+        beyond_chance: in which share of their pairs, beyond what chance explains. That of copies is 1. In a table with
+            few possible rows, equal rows may well have different labels.
+        opposed: whether they have different labels far more often than by chance.
+        kinds: the number of different features.
     """
+
+    beyond_chance: float
+    opposed: bool
+    kinds: int
+
+
+def _agreement(contents: Hashes) -> _Agreement:
+    """Compare the labels of rows with equal features."""
     rows = len(contents)
     same_features, kinds = _pairs(features_of(contents))
     same_content, _ = _pairs(contents)
     same_label, _ = _pairs(contents & np.uint64((1 << LABEL_BITS) - 1))
     chance = same_label / (rows * (rows - 1) / 2)
     beyond = (same_content / same_features - chance) / (1 - chance) if chance < 1 else 0.0
-    return beyond, kinds
+    expected = chance * same_features
+    fewer = expected - same_content > BEYOND_CHANCE * np.sqrt(expected * (1 - chance))
+    return _Agreement(beyond, bool(fewer and same_content <= OPPOSED * expected), kinds)
 
 
 def _pairs(values: Hashes) -> tuple[float, int]:
