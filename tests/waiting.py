@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 LIMIT = 60.0  # seconds; far more than anything takes on a busy machine, and less than a test may take
@@ -39,6 +40,28 @@ def _pauses(condition: Callable[[], Any], seconds: float) -> Iterable[float]:
         if time.monotonic() > limit:
             raise TimeoutError(f"it did not happen within {seconds:g} s")
         yield 0.005
+
+
+def until_idle(pid: int) -> None:
+    """Wait until all threads of a process sleep for half a second. A thread that only lacks a processor does not sleep.
+
+    Raises:
+        TimeoutError: a thread still runs when the time is over.
+    """
+    idle_since = time.monotonic()
+
+    def state(thread: Path) -> str:
+        with contextlib.suppress(OSError):  # the thread has ended
+            return thread.read_text().rpartition(")")[2].split()[0]
+        return "ended"
+
+    def is_idle() -> bool:
+        nonlocal idle_since
+        if {state(thread) for thread in Path(f"/proc/{pid}/task").glob("*/stat")} != {"S"}:
+            idle_since = time.monotonic()
+        return time.monotonic() - idle_since > 0.5
+
+    until(is_idle)
 
 
 def join(thread: threading.Thread, seconds: float = LIMIT) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import processes
 import pytest
+from waiting import LIMIT
 
 
 @pytest.fixture(scope="module")
@@ -20,4 +21,4 @@ def clean() -> Iterator[None]:
         del os.environ["PYTHONPATH"]
     else:
         os.environ["PYTHONPATH"] = path
-    assert not processes.left_after(10, before)
+    assert not processes.left_after(LIMIT, before)

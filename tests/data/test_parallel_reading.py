@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from waiting import until
 
 import unitless as ul
 from unitless.data import Position, Reader, ReadOptions, open_source
@@ -315,10 +316,7 @@ def test_no_thread_stays_behind_when_reading_ends_early(
     some = batches(path, kind)
     next(some), next(some), next(some)
     some.close()  # type: ignore[attr-defined]
-    until = time.monotonic() + 10
-    while len(parsers()) > before and time.monotonic() < until:
-        time.sleep(0.01)
-    assert len(parsers()) == before
+    until(lambda: len(parsers()) == before)
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress])

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from sources import cli, content, refused, write
-from waiting import join, running
+from waiting import join, running, until_idle
 
 import unitless as ul
 
@@ -60,7 +60,7 @@ def test_a_pipe_that_does_not_block_is_waited_for(format: str, data: bytes) -> N
 
         def feed() -> None:
             with os.fdopen(write, "wb", buffering=0) as out:
-                time.sleep(1.0)  # it starts to read before any data exists
+                until_idle(process.pid)  # it starts to read before any data exists
                 for first in range(0, len(data), 1 + len(data) // 4):
                     out.write(data[first : first + 1 + len(data) // 4])
                     time.sleep(0.1)

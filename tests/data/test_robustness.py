@@ -212,10 +212,10 @@ def test_json_of_any_depth_does_no_harm(kind: str, depth: int, tmp_path: Path) -
 
 def test_a_quote_that_is_never_closed_takes_no_time(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", b'"' + b"\n" * 250_000)
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(ul.Error):
         ul.train(path, "y")
-    assert time.monotonic() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,11 +322,11 @@ def test_an_interruption_leaves_a_model_of_whole_rows() -> None:
     y = np.sign(X[:, 0] * X[:, 1])
     model = learner("trees", "logistic")
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    begun = time.monotonic()
+    begun = time.process_time()
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         model.learn(X, y)
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
     done = min(model.examples, 30_000)
     if model.examples == done:
         expected = learner("trees", "logistic")

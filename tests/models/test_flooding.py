@@ -33,9 +33,9 @@ def seconds(names: list[str]) -> float:
     text = np.frombuffer("".join(f"1 | {name}\n" for name in names).encode(), np.uint8)
     best = np.inf
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.thread_time()
         rows = _core.VwReader().read(text, True)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.thread_time() - start)
         assert rows.rows == len(names)
     return best
 

@@ -201,7 +201,7 @@ def replaced(header: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 def survive(one: Trained, what: object, thorough: bool = False) -> bool:
     """Use the forged file in every way; return whether it was accepted."""
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         ul.load(one.forged)
     except ul.Error:
@@ -211,7 +211,7 @@ def survive(one: Trained, what: object, thorough: bool = False) -> bool:
         for use in [*one.uses(), *(one.commands() if thorough else ())]:
             with contextlib.suppress(ul.Error):
                 use()
-    assert time.perf_counter() - start < 20, what
+    assert time.process_time() - start < 20, what
     return accepted
 
 
@@ -284,13 +284,13 @@ import resource, sys, time
 import unitless as ul
 resource.setrlimit(resource.RLIMIT_AS, (64 << 30, 64 << 30))
 ul.Learner().learn([[1.0]], [1.0])
-before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
 for use in (ul.load, lambda path: ul.to_json(ul.load(path))):
     try:
         use(sys.argv[1])
     except ul.Error as error:
         print(error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.perf_counter() - start)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.process_time() - start)
 """
 
 

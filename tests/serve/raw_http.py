@@ -7,6 +7,8 @@ import socket
 import time
 from typing import Any, NamedTuple
 
+from waiting import LIMIT
+
 
 class Answer(NamedTuple):
     status: int
@@ -80,7 +82,7 @@ class Connection:
             raise ConnectionError(f"closed after {self._held!r}")
         self._held += data
 
-    def is_closed(self, within: float = 5.0) -> bool:
+    def is_closed(self, within: float = LIMIT) -> bool:
         """Whether the other side closes the connection; data that it still sends is ignored."""
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:

@@ -96,7 +96,7 @@ class Server:
         self.process.join(waiting.LIMIT)
         waiting.until(lambda: not any(map(_runs, children)))
 
-    def stop(self, seconds: float = 15.0) -> int:
+    def stop(self, seconds: float = waiting.LIMIT) -> int:
         """Send SIGTERM; return the exit code. A server that takes too long is killed, and the test fails."""
         assert self.process is not None
         self.process.terminate()

@@ -307,7 +307,7 @@ def test_no_decision_is_forgotten_and_no_reward_counted_twice_after_kills(tmp_pa
         file = http.get("/v1/models/shop/file").content
         for id, value in rewards.items():
             assert http.post("/v1/models/shop/reward", json={"id": id, "reward": value}).json()["status"] == "duplicate"
-    assert server.stop(10.0) == 0, server.output()
+    assert server.stop() == 0, server.output()
     (folder,) = (tmp_path / "data").glob("streams/*")
     plain, decided, rewarded = replayed(folder / "log", LINEAR)
     assert plain.to_bytes() == file

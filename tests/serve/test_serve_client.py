@@ -334,14 +334,14 @@ def test_a_server_that_is_not_there_is_named() -> None:
 def test_waiting_until_the_server_is_ready(server: Server) -> None:
     server.faults = ["drop before", "503", "503"]
     with Client(server.url, retry_for=0) as client:
-        client.wait_ready(timeout=5)
+        client.wait_ready(timeout=60)
     assert [request[1] for request in server.requests] == ["/health/ready"] * 4
 
 
 def test_waiting_for_a_model_that_learns_from_history(server: Server) -> None:
     server.progress = ["replaying", "replaying", "ready"]
     with Client(server.url) as client:
-        client.wait_ready("m", timeout=5)
+        client.wait_ready("m", timeout=60)
         server.progress = ["replaying"] * 1000
         with pytest.raises(ClientError, match="'m' is not ready after"):
             client.wait_ready("m", timeout=0.05)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
-import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from server_process import Server
-from waiting import join
+from waiting import join, until
 
 import unitless as ul
 from unitless.client import AsyncClient, Client, ClientError
@@ -218,9 +217,7 @@ def test_a_server_that_is_killed_learns_each_row_once(tmp_path: Path) -> None:
     def kill_twice() -> None:
         for _ in range(2):
             before = len(learned)
-            until = time.monotonic() + 20
-            while len(learned) < before + 20 and time.monotonic() < until:
-                time.sleep(0.005)
+            until(lambda before=before: len(learned) >= before + 20)
             server.kill()
             server.start()
 

@@ -7,7 +7,7 @@ import csv
 import errno
 import json
 import os
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from raw_http import Connection, request
+from waiting import LIMIT
 
 from unitless.serve import background
 from unitless.serve.events import DEEPEST, Form, Kind
@@ -477,6 +478,20 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
     in_store(tmp_path, restarted)
 
 
+def found(monkeypatch: pytest.MonkeyPatch, model: str) -> threading.Event:
+    """An event that is set when a request has found a model."""
+    event, find = threading.Event(), ModelStore.find
+
+    def finds(store: ModelStore, name: str) -> tuple[LiveStream, str]:
+        answer = find(store, name)
+        if name == model:
+            event.set()
+        return answer
+
+    monkeypatch.setattr(ModelStore, "find", finds)
+    return event
+
+
 @pytest.mark.parametrize(
     ("path", "begin", "end"),
     [
@@ -491,14 +506,15 @@ def test_numbers_that_grow_without_limit_end_one_row_and_not_the_stream(tmp_path
     ids=["predict", "explain", "infer"],
 )
 def test_a_model_that_is_deleted_during_a_request_is_not_found(
-    http: httpx.Client, path: str, begin: bytes, end: bytes
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch, path: str, begin: bytes, end: bytes
 ) -> None:
     assert http.put("/v1/models/stays", json=PLAIN).status_code in (200, 201)
     assert http.put("/v1/models/leaves", json=PLAIN | {"stream": "stays"}).status_code == 201
+    has_begun = found(monkeypatch, "leaves")
 
     def body() -> Iterator[bytes]:
         yield begin
-        time.sleep(0.3)  # at this moment the request has found its model
+        assert has_begun.wait(LIMIT)
         assert http.delete("/v1/models/leaves").status_code == 204
         yield end
 
@@ -507,13 +523,16 @@ def test_a_model_that_is_deleted_during_a_request_is_not_found(
     assert "deleted meanwhile" in answer.text
 
 
-def test_a_model_that_is_deleted_among_many_rows_answers_each_row(http: httpx.Client) -> None:
+def test_a_model_that_is_deleted_among_many_rows_answers_each_row(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert http.put("/v1/models/stays", json=PLAIN).status_code in (200, 201)
     assert http.put("/v1/models/leaves", json=PLAIN | {"stream": "stays"}).status_code == 201
+    has_begun = found(monkeypatch, "leaves")
 
     def body() -> Iterator[bytes]:
         yield b'{"features": {"x": 1}}\n'
-        time.sleep(0.3)
+        assert has_begun.wait(LIMIT)
         assert http.delete("/v1/models/leaves").status_code == 204
         yield b'{"features": {"x": 1}}\n' * 2
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 from raw_http import Connection, request
-from waiting import join, until
+from waiting import LIMIT, join, until
 
 import unitless as ul
 from unitless.serve.in_thread import Background
@@ -45,12 +45,8 @@ def _lives(server: Background) -> Iterator[None]:
     with Connection(server.port) as connection:
         assert connection.request("POST", "/v1/models/m/predict", ROW).status == 200
         assert connection.request("GET", "/health/ready").status == 200
-    deadline = time.monotonic() + 5
     state = server.server._state
-    while (state.connections or state.tasks) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not state.connections
-    assert not state.tasks
+    until(lambda: not state.connections and not state.tasks)
 
 
 def memory() -> int:
@@ -143,7 +139,7 @@ def test_chunks_of_almost_nothing(server: Background, noise: bytes) -> None:
 def test_requests_that_come_byte_by_byte(server: Background, begun: bytes) -> None:
     with Connection(server.port, timeout=0.02) as connection:
         connection.send(begun)
-        for _ in range(1000):
+        for _ in range(3000):
             try:
                 answer = connection.answer()
                 break
@@ -155,7 +151,7 @@ def test_requests_that_come_byte_by_byte(server: Background, begun: bytes) -> No
 
 def test_a_connection_that_says_nothing_is_closed(server: Background) -> None:
     with Connection(server.port) as connection:
-        assert connection.is_closed(4)
+        assert connection.is_closed()
 
 
 def test_a_long_body_has_time_while_it_moves(server: Background) -> None:
@@ -257,7 +253,7 @@ def test_more_connections_than_there_can_be(small: Background) -> None:
             assert (answer.status, answer.headers["retry-after"]) == (503, "1")
             assert connection.is_closed()
         assert many[0].request("GET", "/health/live").status == 200
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), Connection(small.port) as connection:
             if connection.request("GET", "/health/live").status == 200:

@@ -6,12 +6,12 @@ import logging
 import os
 import re
 import signal
-import time
 from pathlib import Path
 
 import httpx
 import pytest
 from server_process import Server
+from waiting import until
 
 from unitless.serve import background
 from unitless.serve.http.access import new_token
@@ -97,21 +97,18 @@ def test_a_hangup_reads_the_tokens_again_and_ends_nothing(tmp_path: Path) -> Non
     server.start()
     try:
         with httpx.Client(base_url=server.url, timeout=10) as http:
-            deadline = time.monotonic() + 60
-            while not _is_ready(http) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            until(lambda: _is_ready(http))
             file.unlink()
             new = new_token("read", file)
             os.kill(server.pid, signal.SIGHUP)
-            statuses: list[int] = []
-            while statuses[-2:] != [401, 200] and time.monotonic() < deadline:
-                for token in (old, new):
-                    answer = http.get("/v1/models", headers={"authorization": f"Bearer {token}"})
-                    statuses.append(answer.status_code)
-            assert statuses[-2:] == [401, 200]
+            until(lambda: [_status(http, token) for token in (old, new)] == [401, 200])
         assert server.stop() == 0
     finally:
         server.abandon()
+
+
+def _status(http: httpx.Client, token: str) -> int:
+    return http.get("/v1/models", headers={"authorization": f"Bearer {token}"}).status_code
 
 
 def _is_ready(http: httpx.Client) -> bool:

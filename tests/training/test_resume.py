@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sources import content, facts, json_lines, mappings, set_chunk, table, write
-from waiting import until
+from waiting import LIMIT, until, until_idle
 
 import unitless as ul
 from unitless.data.sources import file_identity
@@ -391,9 +391,7 @@ def start(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
 
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
-    limit = time.monotonic() + 30
-    while not path.exists() and process.poll() is None and time.monotonic() < limit:
-        time.sleep(0.005)
+    until(lambda: path.exists() or process.poll() is not None)
 
 
 def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: Path) -> None:
@@ -426,7 +424,7 @@ def test_an_interrupted_process_explains_how_to_resume(big: str, tmp_path: Path)
     )
     wait_for(model, process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert f"--resume {model}" in err.decode()
     assert "Traceback" not in err.decode()
@@ -459,16 +457,12 @@ def test_an_interruption_saves_the_rows_of_a_silent_pipe(rows: int, tmp_path: Pa
     if rows > 300:
         wait_for(model, process)
     else:
-        limit = time.monotonic() + 30
-        while unread(process.stdin) and time.monotonic() < limit:
-            time.sleep(0.05)
-        time.sleep(1.0)  # until it waits for more
+        feeder.join(LIMIT)
+        until(lambda: not unread(process.stdin))
+        until_idle(process.pid)  # it waits for more
     process.send_signal(signal.SIGINT)
     try:
-        limit = time.monotonic() + 8
-        while process.poll() is None and time.monotonic() < limit:
-            time.sleep(0.05)
-        assert process.poll() == 130
+        assert process.wait(LIMIT) == 130
         assert process.stderr is not None
         told = process.stderr.read().decode()
         assert "Traceback" not in told
