@@ -288,6 +288,10 @@ def test_words_beyond_the_first_hundred_features_take_bounded_memory() -> None:
         ([1, 2], ["x"], "mapping"),
         ({"a\ud800": 1}, ["x"], "not valid Unicode"),
         ({"a": "\ud800"}, ["x"], "not valid Unicode"),
+        ({"(bias)": 1.0}, ["x"], "rename it"),
+        ({"a": 1e301}, ["x"], "within ±1e300"),
+        ({"a": 1e151}, {"x": {}}, "within ±1e150"),
+        ({}, {"x": {"p": -1e151}}, "within ±1e150"),
     ],
 )
 def test_invalid_decisions_are_refused_and_change_nothing(context: Any, actions: Any, message: str) -> None:
@@ -298,13 +302,26 @@ def test_invalid_decisions_are_refused_and_change_nothing(context: Any, actions:
     assert bandit.to_bytes() == state
 
 
-@pytest.mark.parametrize("reward", [math.nan, math.inf, "1", b"1", None, 1j, 1e70, 10**400, np.ones(1)])
+@pytest.mark.parametrize("reward", [math.nan, math.inf, "1", b"1", None, 1j, 1.1e59, 10**400, np.ones(1)])
 def test_rewards_that_are_no_numbers_are_refused(reward: Any) -> None:
     bandit = ul.Bandit()
     bandit.decide("e", {"a": 1}, NAMES)
     with pytest.raises(ul.InputError, match="reward"):
         bandit.learn("e", reward)
     assert bandit.status("e") == "pending"
+
+
+@pytest.mark.parametrize("actions", [NAMES, {"left": {"p": 1e150}, "right": {"p": -1.0}}], ids=["names", "features"])
+def test_the_largest_rewards_and_features_are_learned(actions: Any) -> None:
+    bandit = ul.Bandit()
+    for at in range(50):
+        late = {"late": 1e150 if at % 20 == 19 else 5e-324} if at else {}  # infinite in the unit of its first value
+        made = bandit.decide(at, {"x": 1e150 * (-1) ** at} | late, actions)
+        assert math.fsum(made.propensities.values()) == pytest.approx(1)
+        bandit.learn(at, 1e59 * (1 if at % 3 else -1))
+    assert all(map(math.isfinite, made.expected.values()))
+    bandit.decide("waits", {"x": 1.0, "late": 1e150}, actions)
+    assert ul.Bandit.from_bytes(bandit.to_bytes()).to_bytes() == bandit.to_bytes()
 
 
 def test_names_and_ids_of_numpy_are_plain_ones() -> None:

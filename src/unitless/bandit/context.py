@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
@@ -15,10 +16,12 @@ from ..data.columns.row_reader import NamedRowReader, as_mapping
 from ..data.columns.text_columns import Seen, TextColumns
 from ..errors import InputError
 from ..inputs import Float64
+from ..models.model import BIAS
 
 # As in the server's models: `texts` decides which texts are dates; dates of Python and pandas become their parts.
 _READER = NamedRowReader(Policy(booleans="indicator", text="indicators", missing="indicator", dates="parts"))
 _CONSTANT = 0  # its slot
+_MOST_FACTOR = 1e150  # of features that are multiplied with others; the core has the same limit
 
 
 class Row(NamedTuple):
@@ -87,19 +90,22 @@ class Features:
                 f'features are {given!r}; they must be a mapping of names to values, such as {{"age": 31}}'
             )
         seen: list[Seen] = []
-        if self._columns.some or str in map(type, row.values()):
-            row, seen = self._columns.look({str(name): value for name, value in row.items()})
-        found = _READER.numbers(row)
         prefix = self.prefix
         try:
+            if self._columns.some or str in map(type, row.values()):
+                row, seen = self._columns.look({str(name): value for name, value in row.items()})
+            found = _READER.numbers(row)
             "".join(found).encode()
         except UnicodeEncodeError:
             raise InputError(f"a feature of {row!r} is not valid Unicode") from None
+        if BIAS in found and not prefix:
+            raise InputError(f"a feature is named {BIAS!r}, which is the name of the bias", advice="rename it")
         for name, value in found.items():
             if value.__class__ is bool or value.__class__ is np.bool_:
                 found[name] = bool(value)
-            elif not limits.is_usable(value):
-                raise InputError(f"the feature {name!r} is {value!r}; features must be numbers within ±1e300, or text")
+            elif not limits.is_usable(value) or (prefix and abs(value) > _MOST_FACTOR):
+                most = "1e150" if prefix else "1e300"
+                raise InputError(f"the feature {name!r} is {value!r}; features must be numbers within ±{most}, or text")
             else:
                 found[name] = float(value)
         return ({prefix + name: value for name, value in found.items()} if prefix else found), seen
@@ -112,7 +118,10 @@ class Features:
             self.centered = len(numbers[: _core.MOST_EXACT])
             self.slots = Slots(numbers[: _core.MOST_EXACT])
         slots = self.slots.of(features)
-        return Row(features, slots, _core.scale_context(self.scales, slots, [*features.values()], self.centered))
+        z = _core.scale_context(self.scales, slots, [*features.values()], self.centered)
+        if not math.isfinite(sum(z)):  # a value is 1e300 times the first one of its feature
+            z = [one if math.isfinite(one) else 0.0 for one in z]
+        return Row(features, slots, z)
 
     @staticmethod
     def _is_indicator(name: str, value: float | bool) -> bool:

@@ -15,6 +15,8 @@ from ..errors import InputError
 Name: TypeAlias = str | int
 Actions: TypeAlias = Sequence[Name] | Sequence[Mapping[str, Any]] | Mapping[Name, Mapping[str, Any]]
 
+MOST_REWARD = limits.MOST_LABEL / 10  # rewards are learned less the first one
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -58,8 +60,8 @@ def checked_reward(reward: Any) -> float:
         found = math.nan if isinstance(reward, str | bytes) else float(reward)
     except (TypeError, ValueError, OverflowError):
         found = math.nan
-    if not abs(found) <= limits.MOST_LABEL:
-        raise InputError(f"the reward is {reward!r}; it must be a number, and not beyond 1e60: use larger units")
+    if not abs(found) <= MOST_REWARD:
+        raise InputError(f"the reward is {reward!r}; it must be a number, and not beyond 1e59: use larger units")
     return found
 
 
