@@ -61,7 +61,7 @@ def test_models_have_names() -> None:
         ({"data": "x", "segment": "big"}, {}, "segment is 'big'; it must be a size"),
         ({"data": "x", "label_wait": "long"}, {}, "label_wait is 'long'; it must be a duration"),
         ({"data": "x", "durability": "none"}, {}, "durability is 'none'; it must be disk or process"),
-        ({"data": "x", "create": ["A B"]}, {}, "named with small letters"),
+        ({"data": "x", "create": ["A B"]}, {}, "a name of lowercase letters"),
         ({"data": "x", "create": ["a={"]}, {}, "it must be NAME, or NAME="),
         ({"data": "x", "ingest": ["a"]}, {}, "it must be NAME=redis"),
         ({"data": "x", "host": "0.0.0.0"}, {}, "host is '0.0.0.0', which others can reach"),

@@ -249,7 +249,7 @@ class Evaluator:
 
     def _take(self, batch: Batch) -> None:
         if batch.labels is None:
-            raise InputError(f"there is no column {self.schema.target!r}, which has the labels", **batch.place.at(0))
+            raise InputError(f"there is no column {self.schema.target!r} with the labels", **batch.place.at(0))
         groups = self._groups_of(batch)
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]

@@ -103,7 +103,7 @@ def share_bar(value: float, largest: float) -> Html:
 
 
 def note(content: Any) -> Html:
-    """Return a remark in small letters."""
+    """Return a remark in a small font."""
     return tag("div", content, f"{_QUIET}margin:.2em .7em;font-size:90%;max-width:60em;")
 
 

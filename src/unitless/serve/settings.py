@@ -96,7 +96,7 @@ def _entries(value: Any) -> list[tuple[str, Any]]:
 
 def _named(name: str) -> str:
     if not NAME.fullmatch(name):
-        raise ValueError(f"named with small letters, digits, - and _ ({name!r} is not such a name)")
+        raise ValueError(f"a name of lowercase letters, digits, - and _, and {name!r} is not")
     return name
 
 

@@ -268,7 +268,7 @@ class ModelStore:
 
     def _check_name(self, name: str) -> None:
         if NAME.fullmatch(name) is None:
-            detail = "a name has up to 64 small letters, digits, - and _, and begins with a letter or digit"
+            detail = "a name has up to 64 lowercase letters, digits, - and _, and begins with a letter or digit"
             raise Problem(422, "not a name", detail)
         if name in self.changing:
             raise Problem(409, "the model is changing", f"{name!r} is being made or removed; ask again", retry_after=1)
