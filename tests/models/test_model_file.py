@@ -329,16 +329,16 @@ def test_a_sweep_of_many_rates_and_classes_needs_as_many_lanes() -> None:
     sweep = ul.Sweep([0.1, 1.0], classes=["a", "b"])
     data = model_file.to_bytes(sweep)
     rates, labels = [float.hex(0.5 + k) for k in range(2000)], [f"c{k}" for k in range(20_000)]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ul.ModelFileError, match="lanes"):
         model_file.from_bytes(forged(data, rates=rates, labels=labels))
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_models_know_files_and_files_do_not_know_models() -> None:
     code = "import sys, unitless.models.file; print(*(m for m in sys.modules if m.startswith('unitless.models.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    known = {"file", "foreign", "kernels", "target_state"}
+    known = {"file", "file_checks", "foreign", "kernels", "target_state"}
     assert set(done.stdout.split()) == {f"unitless.models.{name}" for name in known}
 
 

@@ -498,10 +498,9 @@ class Predictor:
             if not used.rows:
                 labels = self.labels
                 scores = np.zeros((0, len(labels)) if several else 0)
-            elif isinstance(self.model, OneVsAll):
-                scores, labels = self.model._scores_and_labels(used.data, extrapolate, used.offset)
             else:
-                scores, labels = self.model._ask(used.data, extrapolate, used.offset), self.labels
+                scores, labels = self.model._scores_and_labels(used.data, extrapolate, used.offset)
+                labels = labels if several else self.labels
         except Error as error:
             raise error.moved(used.place.at) from None
         classes = self.class_names[: len(labels)] if several else self.class_names

@@ -173,6 +173,12 @@ class Model(_core.Learner):
         """Return the scores of rows, one column per head. The model does not change."""
         return self._ask(data, extrapolate, offset).reshape(data.rows, 1)
 
+    def _scores_and_labels(
+        self, data: inputs.Input, extrapolate: bool, offset: Any = None
+    ) -> tuple[Float64, list[Label]]:
+        """Return the scores of rows as `predict` does, and for several classes the labels of their columns."""
+        return self._ask(data, extrapolate, offset), self._class_labels
+
     @property
     def model_type(self) -> ModelType | None:
         """The model type: the given one; for "auto", the one that the first row has determined (None before that row).

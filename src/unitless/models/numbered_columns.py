@@ -19,5 +19,4 @@ def named(model: Learner | OneVsAll) -> Learner | OneVsAll:
     other = model._fresh(model.options.asdict(), labels, model._open_to_classes(), None)
     state["columns"], state["names"] = None, column_names(columns)
     other._go_back((state, labels))
-    assert isinstance(other, Learner | OneVsAll)
     return other

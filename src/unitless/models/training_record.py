@@ -1,6 +1,6 @@
 """The record of a model's training in its model file, which is checked before other code uses it.
 
-`train` writes the record (see `Run._describe`): the columns, the task, the progress and, if it was interrupted, the
+`train` writes the record (`training/checkpoint.py`): columns, task, progress and, if it was interrupted, the
 counts so far. Servers, `merge` and `from_vw` also write one for their models. Because a file can be forged, every value
 is checked when the file is loaded. Code that uses the record later (`predict`, `train --resume`, `inspect`, `merge`,
 exports) can therefore rely on it that all fields exist.
@@ -17,8 +17,8 @@ from ..data import Schema, Target
 from ..data.columns import text_columns
 from ..data.progress import Progress
 from ..data.read_options import DATES, MISSING
-from ..errors import ModelFileError
 from ..options import Kept
+from .file_checks import require
 from .model import Model
 
 DEEPEST = 8  # levels of nested lists and mappings; `train` writes five
@@ -53,38 +53,38 @@ def record(
 
 def check(training: Any, model: Model) -> None:
     """Raise an error for a record that `train` cannot have written for this model."""
-    _require(type(training) is dict, "its record of the training is not a mapping")
-    _require(_plain(training, DEEPEST), "its record of the training has values that are not plain")
-    _require(set(training) == {*_ALWAYS, *_KINDS, "content"}, "its record of the training has other fields")
+    require(type(training) is dict, "its record of the training is not a mapping")
+    require(_plain(training, DEEPEST), "its record of the training has values that are not plain")
+    require(set(training) == {*_ALWAYS, *_KINDS, "content"}, "its record of the training has other fields")
     Schema.read(training["schema"])
     Progress.read(training["progress"])
     target = Target.read(training["target"])
     # Data cannot have names that are not valid Unicode. Such a name raises a ValueError here, like other bad values.
     json.dumps([training["schema"], training["target"]], ensure_ascii=False).encode()
-    _require(_plain(model._class_labels, 1), "its classes are not text and numbers as data has them")
-    _require(target.task == model.task, f"its task is {target.task}, which a model of this kind does not have")
+    require(_plain(model._class_labels, 1), "its classes are not text and numbers as data has them")
+    require(target.task == model.task, f"its task is {target.task}, which a model of this kind does not have")
     for name, kind in _KINDS.items():
         given = training[name]
-        _require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")
-    _require(training["importance"] is None or _is_importance(training["importance"]), "an impossible importance")
+        require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")
+    require(training["importance"] is None or _is_importance(training["importance"]), "an impossible importance")
     best = training["best"]
     if best is not None:
-        _require(
+        require(
             set(best) == {"loss", "best", "kept", "stale", "gain", "halves"} and best["kept"] in get_args(Kept),
             "impossible passes",
         )
         counts = (best["best"], best["stale"])
-        _require(all(type(count) is int and count >= 0 for count in counts), "impossible passes")
+        require(all(type(count) is int and count >= 0 for count in counts), "impossible passes")
         numbers = (float.fromhex(best["loss"]), float.fromhex(best["gain"]))
-        _require(not any(map(math.isnan, numbers)), "a loss that is not a number")
-        _require(type(best["halves"]) is dict, "impossible predictions for held-out rows")
+        require(not any(map(math.isnan, numbers)), "a loss that is not a number")
+        require(type(best["halves"]) is dict, "impossible predictions for held-out rows")
     rounds = training["rounds"]
     if rounds is not None:
         counts = (rounds.get("done"), rounds.get("examples", 0))
-        _require(all(type(count) is int and count >= 0 for count in counts), "impossible rounds")
-        _require(all(type(rounds.get(name, [])) is list for name in ("after", "told", "asked")), "impossible rounds")
+        require(all(type(count) is int and count >= 0 for count in counts), "impossible rounds")
+        require(all(type(rounds.get(name, [])) is list for name in ("after", "told", "asked")), "impossible rounds")
         asked = rounds.get("asked", [])
-        _require(len(asked) == 2 and all(type(one) is int and one > 0 for one in asked), "impossible rounds")
+        require(len(asked) == 2 and all(type(one) is int and one > 0 for one in asked), "impossible rounds")
     _check_reading(training["reading"])
 
 
@@ -103,22 +103,17 @@ def _is_importance(found: dict[str, Any]) -> bool:
 
 
 def _check_reading(reading: Any) -> None:
-    _require(type(reading) is dict, "the reading of its training is not a dict")
-    _require(reading["dates"] in DATES, "an unknown way of reading dates")
-    _require(reading["missing"] in MISSING, "an unknown way of reading missing values")
-    _require(type(reading["as_written"]) is bool, "as_written is neither true nor false")
-    _require(type(reading.get("header", False)) is bool, "header is neither true nor false")
-    _require(text_columns.check(reading.get("texts", {})), "impossible columns of text")
+    require(type(reading) is dict, "the reading of its training is not a dict")
+    require(reading["dates"] in DATES, "an unknown way of reading dates")
+    require(reading["missing"] in MISSING, "an unknown way of reading missing values")
+    require(type(reading["as_written"]) is bool, "as_written is neither true nor false")
+    require(type(reading.get("header", False)) is bool, "header is neither true nor false")
+    require(text_columns.check(reading.get("texts", {})), "impossible columns of text")
     for name in ("delimiter", "encoding", "decimal", "thousands"):
-        _require(type(reading.get(name, "")) is str, f"{name} is not text")
+        require(type(reading.get(name, "")) is str, f"{name} is not text")
     for name in ("ignore", "only", "text", "na"):
         names = reading.get(name, [])
-        _require(type(names) is list and all(type(one) is str for one in names), f"{name} is not a list of names")
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise ModelFileError(f"this is not a valid model file: {problem}")
+        require(type(names) is list and all(type(one) is str for one in names), f"{name} is not a list of names")
 
 
 def _plain(value: Any, deep: int) -> bool:

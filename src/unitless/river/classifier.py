@@ -276,7 +276,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         elif self._two:
             labels = [self._two[score > 0] for score in scores]
         else:
-            labels = [self._labels[score.index(max(score))] for score in scores]
+            known = self._labels
+            labels = [known[score.index(max(score))] for score in scores]
         return dataframe.to_native_series(labels, name=self._y_name, like=frame)
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -306,9 +307,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     @property
     def _labels(self) -> list[Label]:
-        model = self._model or self._new(None)
-        assert isinstance(model, OneVsAll)
-        return model._classes.labels
+        return (self._model or self._new(None))._class_labels
 
     def _known_model(self) -> Learner | OneVsAll | None:
         """The model, or a new one; None before the first example, if the classes are not known."""
