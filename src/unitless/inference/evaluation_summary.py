@@ -12,7 +12,7 @@ from ..presentation.sections import Facts, Notes, Section, Table
 from . import importance_summary
 
 if TYPE_CHECKING:
-    from .evaluate import EvaluateResult, GroupMetrics
+    from .evaluate_result import EvaluateResult, GroupMetrics
 
 GROUPS = 50  # the most groups that are shown
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .. import figures
 from ..errors import OptionError
 from ..inference import importance_summary
-from ..inference.evaluate import EvaluateResult
+from ..inference.evaluate_result import EvaluateResult
 from ..inference.explanation import Explanation, class_number
 from ..inference.importance import Importance, stored
 from ..metrics.curves import Curves
