@@ -24,18 +24,16 @@ from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..models.any_model import model_of
-from ..models.by_feature import StateReading
 from ..models.classes import Label
 from ..models.form_reading import FormReading
 from ..models.learner import Learner
 from ..models.model import Feature
 from ..models.one_vs_all import OneVsAll
-from ..models.terms import Terms
 from ..presentation import html, shown
+from .model_row import ModelRow, entries
 from .nonlinear_explanation import raw_row, taken_apart
 from .predictor import Predictor, places
 
-_WORD = 2**64 - 1
 TOP = 20  # columns that are shown separately
 
 # How values of a row are read for a model that `train` did not make: like the rows of `learn_one`.
@@ -187,11 +185,11 @@ def explain_batch(
     head, chosen = _head(model, scores, label)
     reading = model._reading()
     columns = FeatureColumns.of_training(model._training)
-    taken = _Row(reading, batch.data, model._word_features, columns)
+    taken = ModelRow(reading, batch.data, model._word_features, columns)
     if model._adds_up():
-        explanation = taken.explained(head)
+        explanation = _of_linear(taken, head)
     else:
-        explanation = taken.mixed(model._form_reading(), head, len(scores), offset)
+        explanation = _of_several(taken, model._form_reading(), head, len(scores), offset)
     values = column_values(batch.data, columns)
     if offset != 0:
         name = (None if model._training is None else model._training["schema"]["offset"]) or "(offset)"
@@ -305,20 +303,6 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, reading: Reading
     raise InputError(f"there is no row {number}; the data has {before:,}")
 
 
-def entries(data: inputs.Input, word_features: inputs.WordFeatures) -> list[tuple[Feature, float]]:
-    """The features of the only row; `word_features` as for `inputs.Frame.first_row`."""
-    if isinstance(data, inputs.Dense):
-        return [(j, float(x)) for j, x in enumerate(data.array[0])]
-    if isinstance(data, inputs.Compressed):
-        return [(int(j), float(x)) for j, x in zip(data.indices, data.values, strict=True)]
-    if isinstance(data, inputs.NamedRows):
-        return [(str(name), float(x)) for name, x in data.mappings[0].items()]
-    if isinstance(data, inputs.TextRows):
-        names = data.read.names
-        return [(names[i], float(x)) for i, x in zip(data.read.ids, data.read.values, strict=True)]
-    return list(data.first_row(word_features).items())
-
-
 def column_values(data: inputs.Input, columns: FeatureColumns) -> dict[Feature, Any]:
     """The values of the only row by column: numbers, texts, and dates as text in UTC; NaN if a value is missing."""
     found: dict[Feature, Any] = {}
@@ -343,202 +327,44 @@ def column_values(data: inputs.Input, columns: FeatureColumns) -> dict[Feature, 
     return {column: own[0] if len(own) == 1 else ", ".join(map(str, own)) for column, own in several.items()}
 
 
-# ----------------------------------------------------------------------------------------------------- the model's view
+def _of_linear(row: ModelRow, head: int) -> Explanation:
+    """Explain the score of a head of a linear model."""
+    reading, options = row.reading, row.reading.options
+    linear = reading.terms([head])
+    w = linear.weights[:, 0]
+    terms, biases = row.terms(linear)
+    parts = []
+    for (name, slot, value, _), (_, term) in zip(row.parts, terms, strict=True):
+        at = linear.entry.get(slot)
+        parts.append(FeatureContribution(name, value, 0.0 if at is None else float(w[at]), float(term[0])))
+    bias = float(biases[0])
+    score = bias + math.fsum(part.contribution for part in parts)
+    limited = score
+    state = reading.state
+    if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
+        limited = min(max(score, state["label_min"]), state["label_max"])
+    parts.sort(key=_largest_first)
+    center = row.target_center
+    return Explanation([], bias + center, score + center, limited + center, None, features=parts)
 
 
-class _Row:
-    """A row as the core uses it: centered values, products, and slots."""
-
-    def __init__(
-        self,
-        reading: StateReading,
-        data: inputs.Input,
-        word_features: inputs.WordFeatures,
-        columns: FeatureColumns,
-    ) -> None:
-        self._columns = columns
-        self._factors: dict[Feature, tuple[Feature, Feature]] = {}  # the columns of the factors of each product
-        self._reading, self._options = reading, reading.options
-        state = reading.state
-        self._numbers = {name: k for k, name in enumerate(state["names"] or (), 1)}
-        kinds = zip(state["center_features"].tolist(), state["center_kinds"].tolist(), strict=True)
-        means = state["center_means"].reshape(-1, 2).tolist()
-        self._center = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
-        self.unknown: list[str] = []
-        self.centered = False
-        self._parts: list[tuple[Feature, int, float, float]] = []  # feature, slot, value, value as the model uses it
-        self._given: list[tuple[Feature, int, float]] = []  # feature, number, value
-        seen: dict[int, float] = {}
-        given: dict[int, list[Feature]] = {}
-        for name, x in entries(data, word_features):
-            number = self._number(name)
-            if number is None:
-                self.unknown.append(str(name))
-                continue
-            self.centered |= number in self._center
-            z = self._centered(number, x)
-            self._given.append((name, number, x))
-            self._parts.append((name, reading.slot(number), x, z))
-            seen[number] = seen.get(number, 0.0) + z
-            given.setdefault(number, []).append(name)
-        if self._options.interactions is not None:
-            self._multiply({number: x for number, x in seen.items() if x != 0}, given)
-
-    def _number(self, name: Feature) -> int | None:
-        bits, columns = self._options.bits, self._reading.state["columns"]
-        if bits is not None:
-            return 1 + ((name if isinstance(name, int) else _hash(name)) & ((1 << bits) - 1))
-        if isinstance(name, int):
-            return 1 + name if columns is not None and name < columns else None
-        return self._numbers.get(name)
-
-    def _centered(self, number: int, x: float) -> float:
-        if number not in self._center:
-            return x
-        mean, mass = self._center[number]
-        return (x - mean) - (x - mean) * (1.0 / (mass + 1.0))
-
-    def _multiply(self, seen: dict[int, float], given: dict[int, list[Feature]]) -> None:
-        """Add products of features that are not zero."""
-        reading = self._reading
-        if self._options.bits is None:
-            named = dict(zip(reading.state["slots"].tolist(), reading.features, strict=True))
-            for slot, (left, right) in reading.products.items():
-                if left in seen and right in seen and slot in named:
-                    x = seen[left] * seen[right]
-                    self._parts.append((named[slot], slot, x, x))
-                    self._factors[named[slot]] = self._pair(given[left][0], given[right][0])
-            return
-        mask = 2**self._options.bits - 1
-        numbers = sorted(seen)
-        for j, right in enumerate(numbers):
-            for left in numbers[: j + 1]:
-                if not self._wanted(given[left], given[right]):
-                    continue
-                both = self._options.interactions == "ordered" and left != right
-                for a, b in ((left, right), (right, left)) if both else ((left, right),):
-                    x = seen[a] * seen[b]
-                    product = f"{given[a][0]}*{given[b][0]}"
-                    self._parts.append((product, 1 + (_hash_pair(a, b) & mask), x, x))
-                    self._factors[product] = self._pair(given[a][0], given[b][0])
-
-    def _pair(self, left: Feature, right: Feature) -> tuple[Feature, Feature]:
-        return self._columns.of(left), self._columns.of(right)
-
-    def columns_of(self, feature: Feature) -> tuple[Feature, ...]:
-        """The column that a feature was made of; for a product, the column of each factor."""
-        return self._factors.get(feature) or (self._columns.of(feature),)
-
-    def _wanted(self, left: list[Feature], right: list[Feature]) -> bool:
-        pairs = self._options.interactions
-        if not isinstance(pairs, tuple):
-            return True
-        return any(
-            (_matches(a, left) and _matches(b, right)) or (_matches(a, right) and _matches(b, left)) for a, b in pairs
-        )
-
-    def explained(self, head: int) -> Explanation:
-        """Explain the score of a head."""
-        reading, options = self._reading, self._options
-        linear = reading.terms([head])
-        w = linear.weights[:, 0]
-        terms, biases = self.terms(linear)
-        parts = []
-        for (name, slot, value, _), (_, term) in zip(self._parts, terms, strict=True):
-            at = linear.entry.get(slot)
-            parts.append(FeatureContribution(name, value, 0.0 if at is None else float(w[at]), float(term[0])))
-        bias = float(biases[0])
-        score = bias + math.fsum(part.contribution for part in parts)
-        limited = score
-        state = reading.state
-        if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
-            limited = min(max(score, state["label_min"]), state["label_max"])
-        parts.sort(key=_largest_first)
-        center = self._target_center()
-        return Explanation([], bias + center, score + center, limited + center, None, features=parts)
-
-    def mixed(self, form: FormReading, head: int, heads: int, offset: float) -> Explanation:
-        """Explain the score of a head for a model that is more than one sum, without the row's offset."""
-        raw, active = raw_row(form, self._given)
-        found = taken_apart(form, raw, active, self, head, heads, offset)
-        values: dict[Feature, float] = {}
-        for name, _, value, _ in self._parts:
-            values[name] = values.get(name, 0.0) + value
-        contributions = [
-            FeatureContribution(name, values.get(name, math.nan), None, amount)
-            for name, amount in found.contributions.items()
-            if name in values or amount != 0
-        ]
-        contributions.sort(key=_largest_first)
-        center = self._target_center()
-        score = found.score + center
-        return Explanation([], found.base + center, score, score, None, features=contributions)
-
-    def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
-        """The contribution of each feature of the row, and of the bias, by head."""
-        total = self._values()
-        nothing = np.zeros(of.v.shape[1])
-        terms = []
-        for name, slot, _, x in self._parts:
-            at = of.entry.get(slot)
-            if at is None:  # the feature has always been zero
-                terms.append((name, nothing))
-                continue
-            share = x / total[slot] if total[slot] != 0 else 0.0  # two names may share a slot
-            terms.append((name, of.v[at] * of.seen(at, total[slot]) * share))
-        at = of.entry.get(0) if self._options.bias else None
-        return terms, nothing if at is None else of.v[at] * of.seen(at, 1.0)
-
-    def term(self, number: int, x: float, of: Terms) -> Float64:
-        """The contribution of a feature, given by its number, if its value were x, by head."""
-        at = of.entry.get(self._reading.slot(number))
-        if at is None:
-            return np.zeros(of.v.shape[1])
-        return np.asarray(of.v[at] * of.seen(at, self._centered(number, x)))
-
-    def certainty(self, of: Terms) -> float:
-        """The factor of the sum of the terms, which depends on its variance."""
-        return of.certainty({**self._values(), **({0: 1.0} if self._options.bias else {})})
-
-    def _values(self) -> dict[int, float]:
-        """The row's values by slot."""
-        total: dict[int, float] = {}
-        for _, slot, _, x in self._parts:
-            total[slot] = total.get(slot, 0.0) + x
-        return total
-
-    def _target_center(self) -> float:
-        """The center of the labels, if the model learns it."""
-        target = self._reading.state["target"]
-        return float(target[1]) if self._options.target and target[0] else 0.0
+def _of_several(row: ModelRow, form: FormReading, head: int, heads: int, offset: float) -> Explanation:
+    """Explain the score of a head for a model that is more than one sum, without the row's offset."""
+    raw, active = raw_row(form, row.given)
+    found = taken_apart(form, raw, active, row, head, heads, offset)
+    values: dict[Feature, float] = {}
+    for name, _, value, _ in row.parts:
+        values[name] = values.get(name, 0.0) + value
+    contributions = [
+        FeatureContribution(name, values.get(name, math.nan), None, amount)
+        for name, amount in found.contributions.items()
+        if name in values or amount != 0
+    ]
+    contributions.sort(key=_largest_first)
+    center = row.target_center
+    score = found.score + center
+    return Explanation([], found.base + center, score, score, None, features=contributions)
 
 
 def _largest_first(part: FeatureContribution) -> tuple[float, str]:
     return -abs(part.contribution), str(part.feature)
-
-
-def _matches(side: Any, names: list[Feature]) -> bool:
-    members = side if isinstance(side, tuple) else (side,)
-    return any(
-        name == member
-        or (isinstance(member, str) and isinstance(name, str) and member.endswith("*") and name.startswith(member[:-1]))
-        for member in members
-        for name in names
-    )
-
-
-def _hash(name: str) -> int:
-    """Hash a name like the core: 64-bit FNV-1a, then mixed."""
-    h = 0xCBF29CE484222325
-    for byte in name.encode():
-        h = ((h ^ byte) * 0x100000001B3) & _WORD
-    h = ((h ^ (h >> 33)) * 0xFF51AFD7ED558CCD) & _WORD
-    h = ((h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53) & _WORD
-    return h ^ (h >> 33)
-
-
-def _hash_pair(left: int, right: int) -> int:
-    """Hash a product of features like the core."""
-    h = ((left << 32 | right) * 0x9E3779B97F4A7C15) & _WORD
-    h = ((h ^ (h >> 32)) * 0xD6E8FEB86659FD93) & _WORD
-    return (h ^ (h >> 29)) & 0xFFFFFFFF

@@ -32,7 +32,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
 from ..presentation.json_values import plain
-from .explanation import entries
+from .model_row import entries
 
 FEWEST = 20  # rows; fewer do not tell
 ROWS = 4_000  # the most rows that are predicted again

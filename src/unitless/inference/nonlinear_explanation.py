@@ -13,7 +13,6 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -21,23 +20,10 @@ from ..inputs import Float64
 from ..losses import LOSSES
 from ..models.form_reading import FormReading, Member
 from ..models.model import Feature
-from ..models.terms import Terms
+from .model_row import ModelRow
 
 _POINTS = 16  # points on the line; fewer if there are many classes
 _STEPS = 1024  # about the largest number of evaluations of the mixture
-
-
-class Row(Protocol):
-    """The linear terms of a row."""
-
-    def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
-        """The contribution of each feature of the row, and of the bias, by head."""
-
-    def term(self, number: int, x: float, of: Terms) -> Float64:
-        """The contribution of a feature, given by its number, if its value were x, by head."""
-
-    def certainty(self, of: Terms) -> float:
-        """The factor of the sum of linear terms, which depends on its variance."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +39,7 @@ def taken_apart(
     form: FormReading,
     raw: Float64,
     active: dict[int, Feature],
-    row: Row,
+    row: ModelRow,
     head: int,
     heads: int,
     offset: float = 0.0,
@@ -103,7 +89,7 @@ def _of_member(
     member: Member,
     raw: Float64,
     active: dict[int, Feature],
-    row: Row,
+    row: ModelRow,
 ) -> tuple[Float64, dict[Feature, Float64]]:
     """The average score of a member and the contribution of each feature to it, by head."""
     terms, base = row.terms(member.terms)
@@ -131,7 +117,7 @@ def _of_member(
     return base, found
 
 
-def _linear_means(form: FormReading, member: Member, row: Row) -> dict[int, Float64]:
+def _linear_means(form: FormReading, member: Member, row: ModelRow) -> dict[int, Float64]:
     """The average of each linear term over the training data, by raw column and head, for models with curves or trees.
 
     For numbers, the curves contain the distribution of the values. For text, the frequency follows from the gradients
