@@ -132,6 +132,7 @@ def engine_of(block: str) -> str | None:
     return next((engine for mark, engine in marks.items() if mark in block), None)
 
 
+@pytest.mark.timeout(330)  # a cluster starts
 @pytest.mark.parametrize("engine", ENGINES)
 def test_examples_of_clusters_run(engine: str, tmp_path: pathlib.Path) -> None:
     """Each runs in a separate process, after the examples before it that need no cluster."""
