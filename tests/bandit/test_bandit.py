@@ -302,6 +302,33 @@ def test_invalid_decisions_are_refused_and_change_nothing(context: Any, actions:
     assert bandit.to_bytes() == state
 
 
+ODD_NAMES = st.sampled_from(["a", "b.c", "(bias)", "", "a=u", "context.a", "\0", "\ud800", 5])
+ODD_VALUES = st.sampled_from(
+    [1, -1.5, True, None, math.nan, math.inf, 1e200, 5e-324, 10**30, "u", "", "12", "2020-01-01", "\ud800", b"x", [1]]
+)
+ODD_FEATURES = st.dictionaries(ODD_NAMES, ODD_VALUES, max_size=4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(ODD_FEATURES, min_size=1, max_size=12),
+    st.none() | st.lists(ODD_FEATURES, min_size=12, max_size=12),
+    st.sampled_from(["linear", "auto"]),
+)
+def test_a_decision_is_refused_without_a_change_or_can_be_learned(contexts: Any, features: Any, kind: Any) -> None:
+    bandit = ul.Bandit(model_type=kind)
+    for at, context in enumerate(contexts):
+        before = bandit.to_bytes()
+        try:
+            made = bandit.decide(at, context, NAMES if features is None else {"x": features[at], "y": {}})
+        except ul.InputError:
+            assert bandit.to_bytes() == before
+            continue
+        assert math.fsum(made.propensities.values()) == pytest.approx(1)
+        bandit = ul.Bandit.from_bytes(bandit.to_bytes())
+        bandit.learn(at, float(at % 2))
+
+
 @pytest.mark.parametrize("reward", [math.nan, math.inf, "1", b"1", None, 1j, 1.1e59, 10**400, np.ones(1)])
 def test_rewards_that_are_no_numbers_are_refused(reward: Any) -> None:
     bandit = ul.Bandit()

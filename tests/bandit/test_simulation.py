@@ -69,7 +69,7 @@ def test_the_command_simulates_evaluates_and_converts(tmp_path: Path, capsys: py
     assert found[str(tmp_path / "saved")]["dr"]["value"] > found["b"]["dr"]["value"]
 
 
-def test_actions_that_are_not_always_on_offer_are_no_policies(
+def test_the_command_leaves_out_what_cannot_be_compared_or_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = [ul.bandit.Logged({}, ["a"], "a", 0.0, {"a": 1.0}), ul.bandit.Logged({}, ["a", "b"], "b", 1.0, {"b": 0.5})]
@@ -78,6 +78,9 @@ def test_actions_that_are_not_always_on_offer_are_no_policies(
     assert app.run(["bandit", "evaluate", str(tmp_path / "log"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {name: one["rows"] for name, one in found.items()} == {"random": 2, "new bandit": 2, "always a": 2}
+    assert app.run(["bandit", "convert", str(tmp_path / "log"), "--to", "cb", "-o", str(tmp_path / "cb")]) == 0
+    assert "2 decisions" in (out := capsys.readouterr().out)
+    assert "1 without a reward left out" in out
     (tmp_path / "empty").touch()
     assert app.run(["bandit", "evaluate", str(tmp_path / "empty")]) != 0
     assert "no decisions" in capsys.readouterr().err

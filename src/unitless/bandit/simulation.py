@@ -53,7 +53,7 @@ class Task:
         if classes:
             names = sorted({str(label) for label in labels})
             if not 2 <= len(names) <= MOST_ACTIONS:
-                raise InputError(f"the labels are of {len(names)} classes; there must be 2 to {MOST_ACTIONS:,}")
+                raise InputError(f"the number of classes is {len(names):,}; it must be 2 to {MOST_ACTIONS:,}")
             at = {name: place for place, name in enumerate(names)}
             return cls(contexts, list(names), np.eye(len(names))[[at[str(label)] for label in labels]])
         values = np.array(labels, float)

@@ -11,6 +11,8 @@ from . import arguments, display, options
 from .options import LEARNING, OUTPUT, Flag
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..bandit import Estimate, Evaluation, Simulated
 
 NAME = "bandit"
@@ -101,7 +103,7 @@ def command(
     A bandit chooses one of several actions and sees the reward of that action only. Logs are lines of JSON, or
     Vowpal Wabbit's dsjson or cb text. The confidence intervals of evaluate stay valid while a log grows.
     """
-    from ..bandit import read_log, simulate, write_log  # noqa: PLC0415
+    from ..bandit import simulate  # noqa: PLC0415
     from ..errors import Option, OptionError, Phrase  # noqa: PLC0415
 
     if what == "simulate":
@@ -114,10 +116,26 @@ def command(
     if what == "convert":
         if output is None:
             raise OptionError(Phrase("name the file to write with ", Option("output")))
-        print(f"wrote {shown.count(write_log(read_log(data[0]), output, to), 'decision')} to {output}")
+        _convert(data[0], output, to)
         return
     policies = _policies(data[0], arguments.listed(policy), _range(reward_range), level, model_type, seed)
     _show({name: one.asdict() for name, one in policies.items()}, _evaluated(data[0], policies), as_json)
+
+
+def _convert(log: str, output: str, to: Any) -> None:
+    from ..bandit import Logged, read_log, write_log  # noqa: PLC0415
+
+    read = 0
+
+    def counted() -> Iterator[Logged]:
+        nonlocal read
+        for one in read_log(log):
+            read += 1
+            yield one
+
+    written = write_log(counted(), output, to)
+    left_out = f"; {read - written:,} without a reward left out, as {to} needs rewards" if written < read else ""
+    print(f"wrote {shown.count(written, 'decision')} to {output}{left_out}")
 
 
 def _show(plain: Any, section: Section, as_json: bool) -> None:
