@@ -12,7 +12,7 @@ and |L'| ≤ 1,
 | `KT` with known ranges | `coin_betting_bound` |
 | `FreeGrad` with scaled=True | `freegrad_bound` |
 
-The versions of GD, AG and NAG that the paper analyses have `zinkevich`, `adaptive_gradient_bound` and `theorem_2`. For
+The versions of GD, AG and NAG that the paper analyzes have `zinkevich`, `adaptive_gradient_bound` and `theorem_2`. For
 NG, sNAG, vSGD and KATE no regret bound is stated; the theorems of DoG, Prodigy and schedule-free are about averages of
 weights. The constants of MetaGrad's theorem for coordinates could not be settled from the sources at hand.
 
