@@ -13,7 +13,8 @@ from . import arguments, display, options
 from .options import OUTPUT, Flag
 
 if TYPE_CHECKING:
-    from ..inference.predictor import Predictions, Predictor
+    from ..inference.predictions import Predictions
+    from ..inference.predictor import Predictor
 
 NAME = "predict"
 EXAMPLES = """

@@ -44,7 +44,7 @@ from ..options import USUAL_LEVEL
 from ..presentation import notebook_bar
 from .evaluate_result import EvaluateResult
 from .importance import ROWS, Importance, measure
-from .predictor import places
+from .predictions import places
 
 if TYPE_CHECKING:
     pass

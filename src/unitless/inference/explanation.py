@@ -32,7 +32,8 @@ from ..models.one_vs_all import OneVsAll
 from ..presentation import html, shown
 from .model_row import ModelRow, entries
 from .nonlinear_explanation import raw_row, taken_apart
-from .predictor import Predictor, places
+from .predictions import places
+from .predictor import Predictor
 
 TOP = 20  # columns that are shown separately
 
