@@ -66,7 +66,6 @@ MODULES = [
     "unitless.paper.experiments.datasets",
     "unitless.metrics.intervals",
     "unitless.models.rates",
-    "unitless.models.file",
     "unitless.loading",
     "unitless.bandit.evaluation",
     "unitless.bandit.log",

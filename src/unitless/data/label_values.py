@@ -72,3 +72,12 @@ class LabelValues:
         """The least and the largest of the values, which must be numbers."""
         numbers = [float(value) for value in self.counts] if self.number else []
         return (min(numbers), max(numbers)) if numbers else (math.nan, math.nan)
+
+
+def is_number(text: str) -> bool:
+    """Whether a label is a number, as Python reads it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..data.columns.schema import Kind
+from ..data.label_values import is_number
 from ..errors import OptionError
 from ..inputs import MISSING, Float64
 from .linear import Linear
@@ -164,7 +165,7 @@ class _Texts:
         head = f"{name}="
         met = [one.removeprefix(head) for one in self.features.place if one.startswith(head)]
         known = sorted(value for value in met if value != MISSING)
-        if known and all(map(_is_number, known)):
+        if known and all(map(is_number, known)):
             raise OptionError(
                 f"column {name!r} contains numbers as text, which scikit-learn does not recognize if they are numbers",
                 advice=AS_MATRIX,
@@ -186,11 +187,3 @@ class _Texts:
         empty = library("sklearn.impute").SimpleImputer(strategy="constant", fill_value="")
         encoder = library("sklearn.preprocessing").OneHotEncoder(categories=values, handle_unknown="ignore")
         return library("sklearn.pipeline").Pipeline([("missing", empty), ("values", encoder)])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..data import Target
-from ..data.label_values import LabelValues
+from ..data.label_values import LabelValues, is_number
 from ..data.labels import FEW, number_text
 from ..data.spellings import spellings
 from ..errors import InputError, Option, Phrase
@@ -52,7 +52,7 @@ def one_value(value: str, rows: int, name: str, unlabeled: int, number: bool = F
 def _no_classes(found: LabelValues, name: str) -> InputError:
     """The error that the target looks like free text, an identifier, or numbers that were read as text."""
     values = found.values
-    others = [value for value in values if not _is_number(value)]
+    others = [value for value in values if not is_number(value)]
     rows = f"{found.rows:,} rows of {name}" if found.all_rows else f"the first {found.rows:,} labeled rows of {name}"
     if 10 * len(others) < len(values):
         which = f"nearly all of them are numbers, but one is {others[0]!r}" if others else "all of them are numbers"
@@ -71,14 +71,6 @@ def _no_classes(found: LabelValues, name: str) -> InputError:
             " to learn each value as a class",
         ),
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _few_rows(found: LabelValues, name: str) -> Phrase | None:
