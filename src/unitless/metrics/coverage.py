@@ -27,7 +27,6 @@ COVERAGE = (
         ("regression", "binary", "classes"),
         None,
         smaller_is_better=False,
-        is_share=True,
         about="the share of rows whose label the interval, or the set of classes, contains",
     ),
     Metric("width", ("regression",), None, about="the mean width of the prediction intervals, in the target's unit"),

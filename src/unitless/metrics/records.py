@@ -57,7 +57,6 @@ class Metric:
     is_loss: Callable[[Loss, str], bool] = _never  # whether it is the training loss; then it has no sum of its own
     reported: Callable[[Loss, str], bool] = _always  # whether it is reported; it is counted in any case
     smaller_is_better: bool = True
-    is_share: bool = False  # reported in percent
     # tasks for which it is reported only on request, because another metric has the same information
     hidden: tuple[str, ...] = ()
     about: str = ""  # a short explanation for users
@@ -99,14 +98,12 @@ METRICS = (
         total="error_rate",
         finish=lambda mean: 1.0 - mean,
         smaller_is_better=False,
-        is_share=True,
         about="the share of rows that are predicted correctly",
     ),
     Metric(
         "error_rate",
         ("binary", "classes"),
         lambda rows: rows.wrong,
-        is_share=True,
         hidden=("binary", "classes"),  # accuracy is reported instead
         about="the share of rows that are predicted incorrectly",
     ),

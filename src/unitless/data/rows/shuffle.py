@@ -130,11 +130,6 @@ class Shuffle:
         return self.rows - self.held.aside - self.held.count
 
     @property
-    def spilled(self) -> bool:
-        """Whether rows are in a temporary file."""
-        return self._file is not None
-
-    @property
     def how(self) -> str:
         """How the rows are stored, for a report."""
         if self._file is None:
