@@ -83,7 +83,7 @@ def test_automatic_rates_are_as_good_as_the_best_in_hindsight(
 
 
 @pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("name", ["shuttle", "covertype"])
+@pytest.mark.parametrize("name", ["shuttle", pytest.param("covertype", marks=pytest.mark.long)])
 def test_automatic_rates_of_classes_are_as_good_as_the_best_in_hindsight(
     name: str, center: bool, request: pytest.FixtureRequest
 ) -> None:

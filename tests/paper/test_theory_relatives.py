@@ -11,7 +11,7 @@ from unitless.paper import theory
 from unitless.paper.baselines import KT, FreeGrad, GradientLearner, ScInOL1, ScInOL2
 from unitless.paper.theory.sequences import KINDS, sequence
 
-SEQUENCES = 1000
+SEQUENCES = [range(250), pytest.param(range(250, 1000), marks=pytest.mark.long)]
 Bound = Callable[[theory.Game, np.ndarray, float], np.ndarray]
 Make = Callable[[np.ndarray, str, float], GradientLearner]
 
@@ -57,11 +57,12 @@ def largest_excess(game: theory.Game, bound: Bound, epsilon: float) -> float:
     return float(np.max(excess, axis=0).sum())
 
 
+@pytest.mark.parametrize("seeds", SEQUENCES)
 @pytest.mark.parametrize("name", RELATIVES)
-def test_regret_stays_below_the_stated_bound(name: str) -> None:
+def test_regret_stays_below_the_stated_bound(name: str, seeds: range) -> None:
     make, bound = RELATIVES[name]
     tightest = -np.inf
-    for seed in range(SEQUENCES):
+    for seed in seeds:
         X, y = rows(seed)
         epsilon = (1.0, 0.01, 10.0)[seed % 7 % 3]
         learner = make(X, "linear", epsilon)
