@@ -95,9 +95,9 @@ def main() -> None:
     """Measure what is not stored yet, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10_000)
-    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--logs", type=int, default=10_000)
-    parser.add_argument("--only", nargs="*", metavar="TASK")
+    parser.add_argument("--only", nargs="+", metavar="TASK", choices=bandit_tasks.ALL)
     parser.add_argument("--page", type=pathlib.Path, default=ROOT / "docs" / "internals" / "benchmark-bandits.md")
     given = parser.parse_args()
     if "UNITLESS_DATA" not in os.environ:

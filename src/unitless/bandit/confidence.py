@@ -45,6 +45,8 @@ class LowerLimit:
 
     def exceeds(self, mean: float, alpha: float) -> bool:
         """Return whether the lower limit is above a mean."""
+        if self._sum <= mean * self._rows:  # then every exponent is at most 0
+            return False
         return self._evidence(mean) > math.log(1 / alpha)
 
     def value(self, alpha: float) -> float:
