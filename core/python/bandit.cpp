@@ -1,6 +1,8 @@
 // Bindings of contextual bandits. A state is an array of numbers that Python owns. The interpreter's lock stays held,
 // so that no other thread sees half of a change.
 
+#include <nanobind/stl/pair.h>
+
 #include "bandit/best_action.hpp"
 #include "bandit/context.hpp"
 #include "bandit/uncertainty.hpp"

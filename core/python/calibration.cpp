@@ -1,6 +1,8 @@
 // Bindings of error quantiles and of intervals of numbers. A state is an array of numbers that Python owns. The
 // interpreter's lock stays held, so that no other thread sees half of a change.
 
+#include <nanobind/stl/pair.h>
+
 #include "calibration/error_quantiles.hpp"
 #include "calibration/number_intervals.hpp"
 #include "python/learner.hpp"
