@@ -183,7 +183,7 @@ class _Sample:
             alone = max(self._skill(*codes) for codes in _codings(values, held))
             if values.dtype.kind == "f" and np.isfinite(values).all() and np.isfinite(held).all():
                 numeric[name] = values, held
-                if self.task == "regression":
+                if self.task == "regression" and alone >= ALMOST_ALL:  # it may be the target in another unit
                     alone = max(alone, self._linear([numeric[name]]))
             if alone >= ALMOST_ALL:
                 found[name] = alone
