@@ -135,6 +135,14 @@ def test_small_tables_are_looked_at_too(rows: int) -> None:
     assert leaks(frame.drop(columns="status"), "churned") == []
 
 
+def test_a_noisy_estimate_of_the_label_is_named_in_a_small_table() -> None:
+    frame = table()[:150]
+    frame["y"] = numbers(frame, 1.0)
+    frame["estimate"] = frame.y + 100 * np.random.default_rng(1).normal(size=150)
+    (note,) = leaks(frame.drop(columns="noise"), "y")
+    assert "column 'estimate' alone predicts" in note
+
+
 def test_a_table_of_a_few_rows_many_times_has_no_leak() -> None:
     """Every column with different values in different rows tells which row it is."""
     frame = pd.concat([table()[:10]] * 50).sample(frac=1, random_state=0)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LEARNED, HELD_OUT = 4000, 2000  # rows of the sample, at most
 FEW = 50  # held-out rows: with fewer, half of all rows take their place
 LEAST = 60  # different rows of a table: fewer do not tell
-WORTH_A_LOOK = 0.9  # the skill of the model, below which its metrics are not too good to be true
+WORTH_A_LOOK = 0.9  # the skill of the model, below which its metrics are not too good to be true; and of a column
 ALMOST_ALL = 0.98  # the skill of a column that determines the target almost alone
 EXACTLY = 0.999  # the skill of columns each of which determines the target, so that they are left out together
 MOST_OTHERS = 0.9  # the skill of all other columns together: above it the column is one strong feature among others
@@ -183,7 +183,7 @@ class _Sample:
             alone = max(self._skill(*codes) for codes in _codings(values, held))
             if values.dtype.kind == "f" and np.isfinite(values).all() and np.isfinite(held).all():
                 numeric[name] = values, held
-                if self.task == "regression" and alone >= ALMOST_ALL:  # it may be the target in another unit
+                if self.task == "regression" and alone >= WORTH_A_LOOK:  # it may be the target in another unit
                     alone = max(alone, self._linear([numeric[name]]))
             if alone >= ALMOST_ALL:
                 found[name] = alone
