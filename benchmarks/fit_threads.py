@@ -7,6 +7,7 @@ it must be the same for every thread count.
     python benchmarks/fit_threads.py rows.npz            rows from a file of NumPy: X, and y with two classes
     python benchmarks/fit_threads.py --made 1000000      made rows, of which so many are learned
     python benchmarks/fit_threads.py --trees 100,700     LightGBM with these numbers of trees. Default: 100,300,700
+    python benchmarks/fit_threads.py --passes 2,3        fits with these numbers of passes as well
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def one(job: str, rows: str) -> dict[str, object]:
     elif kind == "fit":
         from unitless.sklearn import UnitlessClassifier
 
-        model = UnitlessClassifier()
+        model = UnitlessClassifier(max_iter=int(count) if count else "auto")
     else:
         import lightgbm
 
@@ -97,6 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="?", help="a file of NumPy with X and y")
     parser.add_argument("--trees", default="100,300,700", help="numbers of LightGBM's trees; '' for none")
+    parser.add_argument("--passes", default="", help="numbers of passes of further fits")
     parser.add_argument("--threads", default="", help="thread counts. Default: 1, 2, 4, ... and all cores")
     parser.add_argument("--made", type=int, default=0, metavar="ROWS", help="made rows, so many to learn")
     parser.add_argument("--job", help=argparse.SUPPRESS)
@@ -109,7 +111,9 @@ def main() -> None:
         *(2**k for k in range(10) if 2**k < cores),
         cores,
     ]
-    jobs = ["stream", "fit", *(f"LightGBM {each}" for each in options.trees.split(",") if each)]
+    jobs = ["stream", "fit"]
+    jobs += [f"fit {each}" for each in options.passes.split(",") if each]
+    jobs += [f"LightGBM {each}" for each in options.trees.split(",") if each]
     with tempfile.TemporaryDirectory() as folder:
         rows = options.rows
         if not rows:
