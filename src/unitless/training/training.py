@@ -312,9 +312,8 @@ class Training:
             how = "in rounds, by several partitions" if self.rounds is not None else "in one go"
             raise OptionError(f"training of this model was begun {how}; resume it in the same way")
         if not in_rounds:
-            _ = (
-                self.identity
-            )  # taken before the files are read, so that later changes are noticed; partitions do this themselves
+            # Taken before the files are read, so that later changes are noticed; partitions do this themselves.
+            _ = self.identity
         try:
             with interruptible() as interrupted:
                 self.progress.done = way(self).go(Watched(self, watch, interrupted))
