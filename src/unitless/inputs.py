@@ -307,7 +307,9 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
         return values
     try:
         if hasattr(values, "type") and hasattr(values, "to_pylist"):  # pyarrow arrays, which need a request to copy
-            return np.asarray(values.to_pandas() if hasattr(values, "chunks") else values.to_numpy(False))
+            # Not to_pandas, which needs pandas. A chunked array's to_numpy gives missing texts of a dictionary a value.
+            parts = [part.to_numpy(False) for part in getattr(values, "chunks", [values])]
+            return np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
         # NumPy's text type drops NUL characters at the end of a text, so Python strings are kept.
         return np.asarray(values, dtype=object) if array.dtype.kind == "U" else array

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import unitless as ul
 from unitless.cli import main as command
-from unitless.data.labels import Target
+from unitless.data.labels import Target, labels_of
 from unitless.data.spellings import spellings
 from unitless.training import fit
 
@@ -89,6 +92,33 @@ def test_rows_without_a_label_are_counted_and_not_learned(way: str, shuffle: boo
 def test_pandas_own_missing_value_is_no_label() -> None:
     result = ul.train(np.arange(40.0)[:, None], pd.array([0, 1, pd.NA, 1] * 10, dtype="Int64"), **QUICK)
     assert (result.details.unlabeled, result.details.learned) == (10, 30)
+
+
+@pytest.mark.parametrize("encoded", [False, True], ids=["plain", "dictionary"])
+def test_missing_text_of_a_chunked_arrow_column_is_no_label(encoded: bool) -> None:
+    parts = [pa.array(["a", None, "b", "b"] * 5), pa.array(["c", "b"] * 5)]
+    labels = pa.chunked_array([part.dictionary_encode() if encoded else part for part in parts])
+    found = labels_of(labels)
+    assert found.present().tolist() == [value is not None for value in labels.to_pylist()]
+    result = ul.train(np.arange(30.0)[:, None], labels, **QUICK)
+    assert (result.details.unlabeled, result.details.learned) == (5, 25)
+
+
+def test_arrow_labels_need_no_pandas() -> None:
+    script = """
+import sys
+class NoPandas:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NoPandas())
+import pyarrow as pa
+from unitless.data.labels import labels_of
+for chunks in ([[1.5, None], [2.5]], [[1, 2, 3]], [["a", "b"], ["a"]]):
+    assert len(labels_of(pa.chunked_array(chunks))) == 3
+assert len(labels_of(pa.chunked_array([], pa.float64()))) == 0
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_the_command_counts_rows_without_a_label(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
