@@ -62,6 +62,7 @@ def shown() -> dict[str, Any]:
             f"result of {kind}": result,
             f"model of {kind}": result.model,
             f"predictor of {kind}": result.predictor,
+            f"importance of {kind}": result.importance,
         }
         found[f"score of {kind}"] = ul.evaluate(result, table(kind), by=EVIL)
         found[f"explanation of {kind}"] = ul.explain(result, {**rows.iloc[0].to_dict(), EVIL: "d", "<more>": 1})
@@ -83,6 +84,17 @@ def test_notebook_pages_are_complete_and_escaped(name: str, thing: Any) -> None:
     if name.startswith("explanation"):
         assert f"{EVIL} d" in checked.said
         assert "<more>" in checked.said
+
+
+def test_printed_results_are_tables() -> None:
+    result = ul.train(table("two"), "y", model_type="linear", passes=1)
+    assert result.importance is not None
+    lines = str(result.importance).splitlines()
+    assert lines[0] == f"Importance of columns, on {result.importance.on}"
+    assert [line.split()[0] for line in lines[2:]] == [one.column.split()[0] for one in result.importance.columns]
+    found = str(ul.evaluate(result, table("two"), by="age"))
+    for part in ("rows      300 rows evaluated", "\n\nClasses\nclass", "\n\nGroups\nage"):
+        assert part in found
 
 
 def test_results_show_the_column_report() -> None:

@@ -13,6 +13,7 @@ from ..metrics.baseline import skill
 from ..metrics.evaluation import Evaluation
 from ..presentation import html
 from ..presentation.json_values import named, plain
+from ..presentation.sections import text
 from . import evaluation_summary
 
 if TYPE_CHECKING:
@@ -143,6 +144,9 @@ class EvaluateResult:
 
     def _repr_html_(self) -> str:
         return html.sections("EvaluateResult", evaluation_summary.sections(self))
+
+    def __str__(self) -> str:
+        return text(evaluation_summary.sections(self))
 
     def __repr__(self) -> str:
         name = self.judged_by

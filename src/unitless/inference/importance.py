@@ -31,7 +31,10 @@ from ..metrics.sums import BLOCK, MetricSums
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.scored import Scored
+from ..presentation import html
 from ..presentation.json_values import plain
+from ..presentation.sections import text
+from . import importance_summary
 from .model_row import entries
 
 FEWEST = 20  # rows; fewer do not tell
@@ -92,6 +95,12 @@ class Importance:
 
     def __len__(self) -> int:
         return len(self.columns)
+
+    def __str__(self) -> str:
+        return text([importance_summary.section(self, "training", len(self))])
+
+    def _repr_html_(self) -> str:
+        return html.sections("Importance", [importance_summary.section(self, "training")])
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON; None where a number is not finite."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from ..metrics import shown_metrics
 from ..presentation import shown
 from ..presentation.sections import Section, Table
-from .importance import ColumnImportance, Importance
+
+if TYPE_CHECKING:
+    from .importance import ColumnImportance, Importance
 
 SHOWN = 10  # columns in a table
 
