@@ -356,7 +356,7 @@ def test_a_drifting_table_gets_a_note_about_evaluation() -> None:
     X = rng.normal(size=(8000, 3))
     y = X @ [1.0, 2.0, 3.0] + np.linspace(0, 5, 8000)
     (note,) = ul.train(X, y).notes
-    assert "shuffle=False holdout='last' evaluates it on the last rows" in note
+    assert "evaluate it on the last rows with shuffle=False and holdout='last'" in note
     assert not ul.train(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=8000)).notes
     day = pd.date_range("2020-01-01", periods=400).to_numpy()
     (note,) = ul.train(

@@ -239,7 +239,7 @@ def _in_time(training: Training) -> Phrase | None:
     )
     return Phrase(
         f"{why}: if the rows are in the order of time and the future is to be predicted, ",
-        *(Option("shuffle", False), " ", Option("holdout", "last"), " evaluates it on the last rows"),
+        *("evaluate it on the last rows with ", Option("shuffle", False), " and ", Option("holdout", "last")),
     )
 
 
