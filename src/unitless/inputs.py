@@ -296,7 +296,8 @@ def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
         text = next((value for value in array.tolist() if isinstance(value, str | bytes)), None)
         if text is not None:
             raise InputError(
-                f"y has text, {text!r}; labels are numbers here: use y == {text!r} for two classes, OneVsAll for many"
+                f"y has text, {text!r}, but labels are numbers here; for classes use UnitlessClassifier or OneVsAll; "
+                f"for two classes y == {text!r} will do"
             )
     return np.ascontiguousarray(as_numbers(array, name), dtype=np.float64)
 
@@ -336,7 +337,8 @@ def as_numbers(array: NDArray[Any], what: str) -> NDArray[Any]:
         text = next((value for value in array.flat if isinstance(value, str | bytes)), None)
         if text is not None:
             raise InputError(
-                f"{what} is not all numbers: it has {text!r}. Turn text into columns of 0 and 1 (get_dummies)"
+                f"{what} is not all numbers: it has {text!r}. train and the estimators read columns of text in a frame "
+                "(of pandas, polars or Arrow); elsewhere turn them into columns of 0 and 1 (get_dummies)"
             )
         try:
             return array.astype(np.float64)

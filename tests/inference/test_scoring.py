@@ -337,8 +337,12 @@ def test_data_that_do_not_fit_the_model_are_named(options: dict[str, Any], messa
 def test_data_of_another_kind_is_refused(tmp_path: pathlib.Path) -> None:
     with pytest.raises(ul.OptionError, match="the model was trained on tables"):
         ul.evaluate(MODELS["price"], np.zeros((3, 4)), target=[1, 2, 3])
-    with pytest.raises(ul.InputError, match="no column 'price'"):
+    with pytest.raises(
+        ul.InputError, match=r"no column 'price' with the labels.*; if another column has them, name it: target='NAME'"
+    ):
         ul.evaluate(MODELS["price"], TEST.drop(columns="price"))
+    with pytest.raises(ul.InputError, match="no row that can be evaluated: no row has a label in the column 'price'"):
+        ul.evaluate(MODELS["price"], TEST.assign(price=np.nan))
     with pytest.raises(ul.OptionError, match="give the labels separately from the data"):
         ul.evaluate(ul.train(np.eye(5), np.arange(5) / 3), np.eye(5))
     with pytest.raises(ul.OptionError, match="int has no model; give a model, a model file"):

@@ -218,8 +218,7 @@ class Evaluator:
                 watch(self)
         self.progress.seconds = time.perf_counter() - start
         if not self.scored:
-            why = f": {self.progress.bad[0]}" if self.progress.bad else ""
-            raise InputError(f"{self.source.name} has no row that can be evaluated{why}")
+            raise InputError(f"{self.source.name} has no row that can be evaluated{self._why_none()}")
         if not self.evaluation.examples and not self.strange:
             raise InputError(f"{self.source.name} has no row that can be evaluated: no row has a weight above 0")
         if self.by is not None and not self._found_by:
@@ -233,9 +232,18 @@ class Evaluator:
             )
         return EvaluateResult(self)
 
+    def _why_none(self) -> str:
+        """Why no row was evaluated, as the end of a message; empty if it is not known."""
+        if self.progress.bad:
+            return f": {self.progress.bad[0]}"
+        where = "" if self.schema.target is None else f" in the column {self.schema.target!r}"
+        return f": no row has a label{where}" if self.progress.unlabeled else ""
+
     def _take(self, batch: Batch) -> None:
         if batch.labels is None:
-            raise InputError(f"there is no column {self.schema.target!r} with the labels", **batch.place.at(0))
+            problem = f"there is no column {self.schema.target!r} with the labels"
+            advice = Phrase("if another column has them, name it: ", Option("target", "NAME"))
+            raise InputError(problem, advice=advice, **batch.place.at(0))
         groups = self._groups_of(batch)
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
