@@ -143,3 +143,11 @@ def test_importance_of_classes_is_of_one_or_of_all(axis: Axes) -> None:
     ul.plot.importance(model, label="cook")
     with pytest.raises(ul.OptionError, match="there is no class 'baker';"):
         ul.plot.importance(model, label="baker")
+
+
+def test_the_history_ends_with_the_progressive_metric(things: dict[str, Any], axis: Axes) -> None:
+    (line,) = ul.plot.history(things["history"], ax=axis, metric="error_rate").get_lines()
+    result = things["history"]
+    assert line.get_xdata()[-1] == result.details.evaluation.examples == 500
+    assert line.get_ydata()[-1] == pytest.approx(100 * result.progressive["error_rate"])
+    assert line.get_label() == f"{100 * result.progressive['error_rate']:.3g}%"

@@ -114,7 +114,7 @@ def command(**given: Any) -> int:
         from .. import figures  # noqa: PLC0415  (needs matplotlib)
 
         options_of = result.model.options
-        moments = {str(options_of.rule): result.details.evaluation.curve}
+        moments = {"": result.details.evaluation.curve_to_now}
         figures.save(figures.progress(moments, f"{options_of.loss} loss", result.source), given["plot"])
     if given["report"] is not None:
         from ..training import report  # noqa: PLC0415

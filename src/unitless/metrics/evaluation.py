@@ -150,6 +150,12 @@ class Evaluation:
         return self._quarters.moments
 
     @property
+    def curve_to_now(self) -> list[Moment]:
+        """`curve`, and the metrics after all examples so far as its last moment."""
+        now = self.now
+        return [*self.curve, *([now] if self.curve and now.examples > self.curve[-1].examples else [])]
+
+    @property
     def now(self) -> Moment:
         """The metrics after all examples so far."""
         if not self.examples:

@@ -61,7 +61,7 @@ def history(
             loss = f"{one.whole.model.options.loss} loss"
         elif isinstance(one, TrainResult | Evaluation):
             evaluation = one.details.evaluation if isinstance(one, TrainResult) else one
-            curves[str(name)] = evaluation.curve
+            curves[str(name)] = evaluation.curve_to_now
             loss = f"{one.model.options.loss} loss" if isinstance(one, TrainResult) else loss
         else:
             raise OptionError(

@@ -145,10 +145,7 @@ def _panel(panel: Panel, low: float, high: float) -> Html:
 
 def progress(result: TrainResult) -> Iterator[Html]:
     """Progressive loss and error along the rows."""
-    moments = [*result.details.evaluation.curve]
-    now = result.details.evaluation.now
-    if moments and now.examples > moments[-1].examples:
-        moments.append(now)
+    moments = result.details.evaluation.curve_to_now
     start = moments[-1].examples ** (1 / 3) if moments else 0
     moments = [moment for moment in moments if moment.examples >= start]
     if len(moments) < 3:
