@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from sources import command, write
 
@@ -132,3 +134,10 @@ def test_at_most_twelve_lines_are_reported(tmp_path: Path) -> None:
     assert len(lines) <= 12
     assert any("'id_0', 'id_1', 'id_2', 'id_3' and 16 more, a row counter" in line for line in lines)
     assert lines[-1].startswith("and in 27 more columns: 'c3', 'c4'")
+
+
+@pytest.mark.parametrize(("names", "columns"), [(["day"], "1 date"), (["day", "end"], "2 dates")])
+def test_the_summary_counts_the_columns_of_each_kind(names: list[str], columns: str) -> None:
+    frame = pd.DataFrame({name: pd.date_range("2020-01-01", periods=100) for name in names}).assign(y=np.arange(100.0))
+    result = ul.train(frame, "y", model_type="linear", passes=1)
+    assert f"columns     {columns}\n" in str(result)

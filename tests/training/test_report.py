@@ -357,7 +357,7 @@ def test_the_command_writes_the_page_and_names_options_as_flags(tmp_path: Path) 
     run = command("train", path, "--target", "y", "--report", str(tmp_path / "r.html"), "--quiet")
     assert run.returncode == 0, run.stderr
     text = Page((tmp_path / "r.html").read_text()).text
-    assert "--no-shuffle --holdout last" in text
+    assert "--no-shuffle and --holdout last" in text
     assert "shuffle=False" not in text
 
 

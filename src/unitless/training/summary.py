@@ -49,15 +49,20 @@ def sections(
     ]
 
 
+def _kind(kind: str, number: int) -> str:
+    """The number of columns of a kind: "17 numeric", "1 date", "2 dates"."""
+    return shown.count(number, kind) if kind == "date" else f"{number:,} {kind}"
+
+
 def data(result: TrainResult, write: Callable[[str], str] = str) -> Section:
     """The section about the data."""
     details, schema = result.details, result.details.schema
-    kinds = Counter(_KINDS.get(kind, "dates") for _, kind in schema.columns)
+    kinds = Counter(_KINDS.get(kind, "date") for _, kind in schema.columns)
     facts: list[tuple[str, str | None]] = [
         ("source", shown.short(result.source, 300)),
         ("target", None if schema.target is None else shown.short(schema.target, 60)),
         ("rows", rows(result)),
-        ("columns", ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())),
+        ("columns", ", ".join(_kind(kind, number) for kind, number in kinds.most_common())),
         ("sample weights", None if schema.weight is None else shown.short(schema.weight, 60)),
         ("offset", None if schema.offset is None else shown.short(schema.offset, 60)),
         ("groups", groups(result)),
