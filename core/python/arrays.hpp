@@ -22,6 +22,7 @@
 #include "base/errors.hpp"
 #include "base/memory.hpp"
 #include "learner/results.hpp"
+#include "python/released.hpp"
 #include "rows/dense.hpp"
 #include "rows/labels.hpp"
 #include "rows/sparse.hpp"
@@ -268,7 +269,7 @@ template <class Action>
 NewDoubles unlocked(std::size_t count, Action action) {
     auto predictions = std::make_unique_for_overwrite<double[]>(count);
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         action(predictions.get());
     }
     return hand_over<NewDoubles>(std::move(predictions), count);
@@ -295,7 +296,7 @@ template <class Action>
 NewDoubles unlocked(Action action) {
     NewResults results;
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         action(results);
     }
     return results.array();
@@ -304,7 +305,7 @@ NewDoubles unlocked(Action action) {
 // Runs without the interpreter's lock. A thread that waits for the learner must not hold it.
 template <class Action>
 auto unlocked_get(Action action) {
-    const nb::gil_scoped_release release;
+    const Released release;
     return action();
 }
 

@@ -26,7 +26,7 @@ nb::tuple written_dates(const Integers& ends, const Bytes& bytes, std::string_vi
     auto wall = std::make_unique<std::int64_t[]>(count), ahead = std::make_unique<std::int64_t[]>(count);
     auto valid = std::make_unique<std::uint8_t[]>(count);
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         for (std::size_t k = 0; k < count; ++k) {
             const auto moment = read_date(texts[k], form);
             valid[k] = moment.has_value();

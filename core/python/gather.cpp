@@ -79,7 +79,7 @@ bool pack_records(const std::vector<Vector>& columns, const std::vector<std::siz
                         offsets[j],
                         packing(type_of(columns[j].dtype()), size, sizes[j])});
     }
-    const nb::gil_scoped_release release;
+    const Released release;
     return pack(std::move(from), rows, reinterpret_cast<char*>(out.data()), width);
 }
 
@@ -93,7 +93,7 @@ void gather_rows(const std::vector<Matrix>& pieces, const Integers& piece, const
             {static_cast<const char*>(one.data()), one.shape(0), one.stride(0) * bytes, one.stride(1) * bytes});
     }
     if (out.shape(0) != piece.size()) malformed();
-    const nb::gil_scoped_release release;
+    const Released release;
     const PickedRows rows(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
     gather(from, rows.picked(), elements, size, static_cast<char*>(out.data()));
 }
@@ -105,7 +105,7 @@ NewIntegers entry_starts(const std::vector<Integers>& starts, const Integers& pi
     auto cuts = std::make_unique_for_overwrite<std::int64_t[]>(row.size() + 1);
     cuts[0] = 0;
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         const PickedRows own(piece, row, starts.size(), [&](std::size_t p) { return starts[p].size() - 1; });
         const Picked rows = own.picked();
         for (std::size_t i = 0; i < rows.count; ++i) {
@@ -127,7 +127,7 @@ void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEn
         from.push_back(
             {starts[p].data(), starts[p].size() - 1, static_cast<const char*>(entries[p].data()), entries[p].size()});
     }
-    const nb::gil_scoped_release release;
+    const Released release;
     const PickedRows rows(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
     if (!gather(from, rows.picked(), size, static_cast<char*>(out.data()), out.size())) malformed();
 }
@@ -141,7 +141,7 @@ TextRows gather_text(const nb::list& listed, const Integers& piece, const Intege
         if (!nb::isinstance<TextRows>(one)) malformed();
         pieces.push_back(&nb::cast<TextRows&>(one));
     }
-    const nb::gil_scoped_release release;
+    const Released release;
     const PickedRows rows(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); });
     return gathered(pieces, rows.picked(), first, next);
 }

@@ -196,7 +196,7 @@ void define_learner(nb::module_& m) {
                 if (positive.size() != p.size() || (weight && weight->size() != p.size()) ||
                     sums.size() != TwoClassSums::count || bins.size() != TwoClassSums::bins)
                     throw InputError("scores, labels, weights or sums have wrong lengths");
-                const nb::gil_scoped_release release;
+                const Released release;
                 self.learner.score(p.data(), positive.data(), weight ? weight->data() : nullptr, p.size(),
                                    {sums.data(), bins.data()});
             },
@@ -212,27 +212,27 @@ void define_learner(nb::module_& m) {
             "_keeps_average",
             [](const PyLearner& self) { return unlocked_get([&] { return self.learner.keeps_average(); }); },
             [](PyLearner& self, bool average) {
-                const nb::gil_scoped_release release;
+                const Released release;
                 self.learner.keep_average(average);
             })
         .def_prop_rw(
             "_chooses_rates",
             [](const PyLearner& self) { return unlocked_get([&] { return self.learner.chooses_rates(); }); },
             [](PyLearner& self, bool choose) {
-                const nb::gil_scoped_release release;
+                const Released release;
                 self.learner.choose_rates(choose);
             })
         .def(
             "_keep_rates",
             [](PyLearner& self, bool keep) {
-                const nb::gil_scoped_release release;
+                const Released release;
                 self.learner.keep_rates(keep);
             },
             "keep"_a)
         .def(
             "_hold_scales",
             [](PyLearner& self, bool hold) {
-                const nb::gil_scoped_release release;
+                const Released release;
                 self.learner.hold_scales(hold);
             },
             "hold"_a)
@@ -240,23 +240,23 @@ void define_learner(nb::module_& m) {
             "_begin_judging",
             [](PyLearner& self, const Doubles& y, const Numbers& weight, const Numbers& offset) {
                 const GivenLabels given(y.size(), y, weight, 0, offset);
-                const nb::gil_scoped_release release;
+                const Released release;
                 self.learner.begin_judging(given, y.size());
             },
             "y"_a, "weight"_a.none(), "offset"_a.none() = nb::none())
         .def("_end_judging",
              [](PyLearner& self) {
-                 const nb::gil_scoped_release release;
+                 const Released release;
                  self.learner.end_judging();
              })
         .def("_prune_rates",
              [](PyLearner& self) {
-                 const nb::gil_scoped_release release;
+                 const Released release;
                  self.learner.prune_rates();
              })
         .def("_keep_leaders",
              [](PyLearner& self) {
-                 const nb::gil_scoped_release release;
+                 const Released release;
                  self.learner.keep_leaders();
              })
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })

@@ -89,7 +89,7 @@ class PyLearner {
         Guard guard(learner.lock(), std::try_to_lock);
         if (!guard) {
             before_waiting();
-            const nb::gil_scoped_release release;
+            const Released release;
             guard.lock();
         }
         return guard;
@@ -162,7 +162,7 @@ class PyLearner {
     void load(const Snapshot& from) {
         const auto guard = locked<std::unique_lock<Lock>>([] {});
         forget_names();
-        const nb::gil_scoped_release release;
+        const Released release;
         learner.load(from);
     }
 

@@ -38,7 +38,7 @@ nb::tuple read_slots(const PyLearner& self, const Slots& slots, const Slots& lan
     SlotBlock block(slots.size(), lanes.size(), self.learner.slot_width(lanes.size()));
     const auto own_lanes = copy_of(lanes);
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         self.learner.read(slots.data(), slots.size(), own_lanes, block);
     }
     return arrays_of(block);
@@ -88,7 +88,7 @@ bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& list
             (!own.moved.empty() && by.shape(1) != self.learner.slot_width(lanes.size())))
             throw InputError("the parts of a merge do not match");
     }
-    const nb::gil_scoped_release release;
+    const Released release;
     return self.learner.load_merged(from, to, how, [&] {
         const nb::gil_scoped_acquire acquire;
         self.forget_names();
@@ -114,7 +114,7 @@ nb::tuple merged_slots(const nb::list& listed_parts, const nb::dict& merging) {
     }
     SlotBlock to(from[0].scale.size(), from[0].lanes, from[0].width);
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         combine(how, from, to.scale.size(), to);
     }
     return arrays_of(to);
@@ -125,7 +125,7 @@ nb::tuple inverted(const Grid& matrix) {
     std::vector<double> to(matrix.data(), matrix.data() + matrix.size());
     bool sound = false;
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         sound = invert(to.data(), matrix.shape(0));
     }
     return nb::make_tuple(table_of(to, matrix.shape(0), matrix.shape(0)), sound);

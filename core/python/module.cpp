@@ -65,7 +65,7 @@ NB_MODULE(_core, m) {
         "_before_fork",
         [] {
             ForkLocks::hold([](Lock& lock) {
-                const nb::gil_scoped_release release;  // the thread that holds it may need the interpreter to continue
+                const Released release;  // the thread that holds it may need the interpreter to continue
                 lock.lock();
             });
         },

@@ -85,7 +85,7 @@ TextRows selected(const TextRows& rows, const Booleans& mask) {
     if (mask.size() != rows.rows())
         throw InputError("the mask has " + std::to_string(mask.size()) + " values for " + std::to_string(rows.rows()) +
                          " rows");
-    const nb::gil_scoped_release release;
+    const Released release;
     return rows.select([&](std::size_t row) { return mask.data()[row]; });
 }
 
@@ -149,7 +149,7 @@ nb::tuple written_numbers(const Integers& ends, const Bytes& bytes, const std::s
     std::vector<double> numbers(texts.size(), std::numeric_limits<double>::quiet_NaN());
     std::vector<std::uint8_t> kinds(texts.size());
     {
-        const nb::gil_scoped_release release;
+        const Released release;
         const MissingMarks missing(marks);
         const NumberForm how = NumberForm::of(form);
         for (std::size_t k = 0; k < texts.size(); ++k) {

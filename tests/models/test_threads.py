@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -129,3 +131,27 @@ def test_a_forked_child_can_use_a_model_that_another_thread_was_using(make: Call
         raise AssertionError("the child hangs")
 
     beside(fork, [lambda: model.learn(X, y)], 10)
+
+
+ENDS_EARLY = """
+import threading, time
+import numpy as np
+import unitless as ul
+
+X, y = np.ones((100_000, 20)), np.ones(100_000)
+
+def work():
+    model = ul.Learner(loss="squared")
+    while True:
+        model.learn(X, y)
+
+for _ in range(6):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def test_a_program_may_end_while_daemon_threads_learn() -> None:
+    for _ in range(3):
+        ended = subprocess.run([sys.executable, "-c", ENDS_EARLY], capture_output=True, text=True, check=False)
+        assert (ended.returncode, ended.stderr) == (0, "")
