@@ -81,21 +81,11 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *,
         recent: where there is no error rate, add a panel with the loss between two moments, which large errors on the
             first examples do not influence.
     """
-    curves = {name: _settled(moments) for name, moments in curves.items() if moments}
-    errors = {name: moments for name, moments in curves.items() if moments[-1].error_rate is not None}
-    figure, axes = panels(2 if errors or recent else 1)
-    for place, (name, moments) in enumerate(curves.items()):
-        _mean_loss(axes[0], name, moments, place)
-        if name in errors:
-            _error_rate(axes[1], name, moments, place)
-    _limit(axes[0], [moment.loss for moments in curves.values() for moment in moments])
-    axes[0].set_ylabel(f"progressive {metric}")
-    if errors:
-        _limit_errors(axes[1], errors)
-    elif recent:
-        _recent(axes[1], curves, metric)
-    for panel in axes:
-        _along_examples(panel)
+    has_errors = any(moments and moments[-1].error_rate is not None for moments in curves.values())
+    shown = ["loss", *(["error_rate"] if has_errors else ["since_last"] if recent else [])]
+    figure, axes = panels(len(shown))
+    for panel, of in zip(axes, shown, strict=True):
+        history(panel, curves, of, metric)
     figure.suptitle(title)
     return figure
 
@@ -122,10 +112,6 @@ def history(panel: Axes, curves: Mapping[str, Sequence[Moment]], of: str, metric
         panel.set_ylabel(f"progressive {metric}")
     elif of == "error_rate":
         _limit_errors(panel, curves)
-    _along_examples(panel)
-
-
-def _along_examples(panel: Axes) -> None:
     panel.set(xlabel="rows seen", xscale="log")
     plain_ticks(panel, "{x:,.0f}")
     name_lines(panel)

@@ -136,13 +136,9 @@ def save(bandit: Bandit, path: str | os.PathLike[str]) -> None:
 
 def load(cls: type[B], path: str | os.PathLike[str]) -> B:
     """Return the bandit in a file."""
+    data = model_file.read(path)
     try:
-        with open(os.fspath(path), "rb") as file:
-            return from_bytes(cls, file.read())
-    except FileNotFoundError:
-        raise ModelFileError(f"there is no file {os.fspath(path)!r}") from None
-    except (OSError, TypeError, ValueError) as error:
-        raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+        return from_bytes(cls, data)
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 

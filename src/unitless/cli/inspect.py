@@ -205,44 +205,28 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
         return [], 0
     lanes = [reading.leader(head) for head in heads]
     if model._mixes():
-        return _ranked_members(model, heads, top)
-    v = np.abs(reading.v[:, lanes])
-    effect = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
+        found = model._form_reading().importance()
+        names = list(found)
+        effect = np.reshape([by_head[heads] for by_head in found.values()], (len(names), len(heads)))
+    else:
+        names, v = reading.features, np.abs(reading.v[:, lanes])
+        effect = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
     best = effect.argmax(axis=1) if len(effect) else np.zeros(0, np.intp)
     most = effect.max(axis=1) if len(effect) else np.zeros(0)
-    order = [k for k in np.argsort(-most, kind="stable").tolist() if reading.features[k] != BIAS]
+    order = [k for k in np.argsort(-most, kind="stable").tolist() if names[k] != BIAS]
     shown = order[:top]
     weights = {head: reading.weights(lanes[head]) for head in {int(best[k]) for k in shown}}
-    scale = reading.scale
+    scales = reading.scales()
     rows = []
     for k in shown:
-        name, head = reading.features[k], int(best[k])
+        name, head = names[k], int(best[k])
         row: dict[str, Any] = {"feature": str(name)}
         if several:
             row["class"] = str(model._class_labels[heads[head]])
-        row.update(weight=weights[head][name], scale=float(scale[k]), effect=float(most[k]))
+        # a feature of an ensemble may have no linear term, and then it has neither weight nor scale
+        row.update(weight=weights[head].get(name), scale=scales.get(name), effect=float(most[k]))
         rows.append(row)
     return rows, len(order)
-
-
-def _ranked_members(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Features of an ensemble by effect; a feature without a linear term has neither weight nor scale."""
-    from ..models.model import BIAS  # noqa: PLC0415
-
-    reading = model._reading()
-    found = [(name, by_head[heads]) for name, by_head in model._form_reading().importance().items() if name != BIAS]
-    found.sort(key=lambda item: -item[1].max())
-    weights = {head: reading.weights(reading.leader(head)) for head in heads}
-    scales = reading.scales()
-    rows = []
-    for name, by_head in found[:top]:
-        head = heads[int(by_head.argmax())]
-        row: dict[str, Any] = {"feature": str(name)}
-        if model.task == "classes":
-            row["class"] = str(model._class_labels[head])
-        row.update(weight=weights[head].get(name), scale=scales.get(name), effect=float(by_head.max()))
-        rows.append(row)
-    return rows, len(found)
 
 
 def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:

@@ -345,7 +345,7 @@ def _of_linear(row: ModelRow, head: int) -> Explanation:
     if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
         limited = min(max(score, state["label_min"]), state["label_max"])
     parts.sort(key=_largest_first)
-    center = row.target_center
+    center = row.reading.offset
     return Explanation([], bias + center, score + center, limited + center, None, features=parts)
 
 
@@ -362,7 +362,7 @@ def _of_several(row: ModelRow, form: FormReading, head: int, heads: int, offset:
         if name in values or amount != 0
     ]
     contributions.sort(key=_largest_first)
-    center = row.target_center
+    center = row.reading.offset
     score = found.score + center
     return Explanation([], found.base + center, score, score, None, features=contributions)
 

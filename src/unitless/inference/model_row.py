@@ -154,12 +154,6 @@ class ModelRow:
             total[slot] = total.get(slot, 0.0) + x
         return total
 
-    @property
-    def target_center(self) -> float:
-        """The center of the labels, if the model learns it."""
-        target = self.reading.state["target"]
-        return float(target[1]) if self._options.target and target[0] else 0.0
-
 
 def _matches(side: Any, names: list[Feature]) -> bool:
     members = side if isinstance(side, tuple) else (side,)

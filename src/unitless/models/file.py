@@ -117,6 +117,17 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     _write(path, lambda: _packed(to_bytes(model), "zstd") if compressed else to_bytes(model))
 
 
+def read(path: str | os.PathLike[str]) -> bytes:
+    """Return the content of a file of a model; an error of the system becomes a ModelFileError."""
+    try:
+        with open(os.fspath(path), "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise ModelFileError(f"there is no file {os.fspath(path)!r}") from None
+    except (OSError, TypeError, ValueError) as error:
+        raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+
+
 def save_predict_only(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a compressed model file without the state that only learning needs, completely or not at all."""
     _write(path, lambda: _packed(to_bytes(_module("predict_only").stripped(model)), "xz"))
@@ -148,13 +159,7 @@ def check_writable(path: str) -> None:
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Load a model, which `Learner.save` and others wrote; see `unitless.load`."""
-    try:
-        with open(os.fspath(path), "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        raise ModelFileError(f"there is no file {os.fspath(path)!r}") from None
-    except (OSError, TypeError, ValueError) as error:
-        raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+    data = read(path)
     try:
         return from_bytes(data)
     except ModelFileError as error:

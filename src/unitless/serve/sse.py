@@ -5,22 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import msgspec
 
-if TYPE_CHECKING:
-    from .moments import Moments
-
 KEEP_ALIVE = 15.0  # seconds without an event after which a comment is sent, so that proxies keep the connection
 HELD = 64  # events that wait for one slow reader; with more, that reader loses the oldest
-
-
-class HasMoments(Protocol):
-    """A stream with moments to read."""
-
-    @property
-    def moments(self) -> Moments: ...
 
 
 class _Reader:
@@ -64,7 +54,11 @@ class Broadcast:
             reader.woken.set()
 
     async def events(self) -> AsyncIterator[bytes]:
-        """The bytes that one connection gets, from now until it ends."""
+        """The bytes that one connection gets, from now until it ends: the body of `GET /v1/models/{name}/events`.
+
+        Events: `moment` each second, `example` at most five times a second, `models` when one joins, leaves or is
+        promoted, `note` with a text.
+        """
         reader = _Reader()
         self._readers.add(reader)
         try:
@@ -84,12 +78,3 @@ class Broadcast:
                     return
         finally:
             self._readers.discard(reader)
-
-
-def events(stream: HasMoments) -> AsyncIterator[bytes]:
-    """The body of `GET /v1/models/{name}/events`.
-
-    Events: `moment` each second, `example` at most five times a second, `models` when one joins, leaves or is
-    promoted, `note` with a text.
-    """
-    return stream.moments.broadcast.events()

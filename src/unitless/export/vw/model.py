@@ -15,6 +15,7 @@ from ...data import ReadOptions, Schema, Target
 from ...data.progress import Progress
 from ...errors import Error, ModelFileError, Option, OptionError, Phrase
 from ...inputs import Float64
+from ...models import file as model_file
 from ...models.foreign import is_vw_file
 from ...models.learner import Learner
 from ...models.model import Model
@@ -63,13 +64,7 @@ def from_vw(
         >>> m = ul.from_vw("clicks.txt", loss="logistic")  # doctest: +SKIP
         >>> m.predict_one({"ad^price": 3.0, "user^age": 31.0})  # doctest: +SKIP
     """
-    try:
-        with open(os.fspath(path), "rb") as file:
-            data = file.read()
-    except FileNotFoundError:
-        raise ModelFileError(f"there is no file {os.fspath(path)!r}") from None
-    except (OSError, TypeError, ValueError) as error:
-        raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+    data = model_file.read(path)
     try:
         found = binary.parse(data) if is_vw_file(data) else vw_readable.parse(data.decode())
         return _made(found, loss, quantile, names)

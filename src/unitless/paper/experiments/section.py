@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from ...presentation.json_values import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,19 +55,9 @@ class Section:
 
     def asdict(self) -> dict[str, Any]:
         """The data for JSON, in which NaN becomes null."""
-        found: dict[str, Any] = _finite({"experiment": self.name, **self.data})
+        found: dict[str, Any] = plain({"experiment": self.name, **self.data})
         return found
 
     def json(self) -> str:
         """The section as JSON text."""
         return json.dumps(self.asdict(), indent=2)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from ...errors import Error, InputError, OptionError
-from .. import sse, views, wire
+from .. import views, wire
 from ..events import Form
 from ..problems import Problem, unexpected
 from . import inference_v2, personalizer, rows
@@ -460,7 +460,7 @@ class _Routes:
     async def events(self, request: Request) -> Response:
         live, _ = self._find(request)
         headers = {"x-accel-buffering": "no"}  # proxies must not buffer events
-        return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
+        return StreamingResponse(live.moments.broadcast.events(), headers=headers, media_type="text/event-stream")
 
 
 def _by_method(endpoints: dict[str, Endpoint]) -> Endpoint:
