@@ -14,7 +14,7 @@ namespace unitless {
 // it asks for Python's lock: glibc unwinds its stack, which would terminate the whole program at the first destructor
 // (they are noexcept). So the thread waits here for the end of the process, as it does in Python 3.14.
 class Released {
-public:
+  public:
     Released() noexcept : state_(PyEval_SaveThread()) {}
     Released(const Released&) = delete;
     Released& operator=(const Released&) = delete;
@@ -26,7 +26,7 @@ public:
         }
     }
 
-private:
+  private:
     PyThreadState* state_;
 };
 
