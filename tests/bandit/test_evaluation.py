@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,10 @@ def logged(**changed: Any) -> str:
         ("1:2:0.5 | a:b\n", "not a number"),
         ('{"_label_cost": 1}\n', "not a decision in dsjson"),
         (logged(propensities={"a": 0}), "line 1: .*propensity 0"),
+        (logged(context={"x": "?"}).replace('"?"', "[" * 5000), "line 1: this is not a decision"),
+        ('{"EventId": "a"}\n{"_label_cost": ' + "[" * 5000, "line 2: this is not a decision in dsjson"),
+        ("1:1:0.5 | a\n1000000000:1:0.5 | a\n", "line 2: the action is 1000000000"),
+        ("-1:1:0.5 | a\n", "line 1: the action is -1"),
         (logged() + logged(propensities={"a": "x"}), "line 2: .*a number for each action"),
         (logged() + logged(propensities=5), "line 2: this is not a decision"),
         (logged() + logged(expected={"a": "x"}), "line 2: .*a number for each action"),
@@ -216,6 +221,44 @@ def test_damaged_logs_are_errors_with_their_place(text: str, message: str, tmp_p
     with pytest.raises(ul.InputError, match=message) as error:
         ul.bandit.evaluate(tmp_path / "log", "a")
     assert error.value.file == str(tmp_path / "log")
+
+
+def test_names_of_actions_that_are_numbers_stay_numbers(tmp_path: Path) -> None:
+    shares: dict[str | int, float] = {3: 0.25, "3": 0.75}
+    log = [Logged({}, {3: {"x": 1}, "3": {"x": 2}}, 3, 1.0, shares)]
+    ul.bandit.write_log(log, tmp_path / "log")
+    assert list(ul.bandit.read_log(tmp_path / "log")) == log
+
+
+@pytest.mark.parametrize("name", ["_multi", "_label", "c"])
+def test_features_may_be_named_as_fields_of_dsjson(name: str, tmp_path: Path) -> None:
+    log = [Logged({name: name}, ["a", "b"], "a", 1.0, {"a": 0.5, "b": 0.5})]
+    ul.bandit.write_log(log, tmp_path / "log")
+    assert list(ul.bandit.read_log(tmp_path / "log")) == log
+
+
+def test_a_dsjson_log_may_begin_with_a_reward_that_came_late(tmp_path: Path) -> None:
+    one = Logged({"x": 1}, ["a", "b"], "a", 1.0, {"a": 0.5, "b": 0.5}, event_id="e")
+    ul.bandit.write_log([one], tmp_path / "log", "dsjson")
+    late = '{"RewardValue": 1.0, "EventId": "d"}\n'
+    (tmp_path / "log").write_text("\ufeff" + late + (tmp_path / "log").read_text())
+    assert list(ul.bandit.read_log(tmp_path / "log")) == [one]
+
+
+def test_dates_are_text_in_every_format_and_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
+    names, p = ["a", "b"], {"a": 0.5, "b": 0.5}
+    ul.bandit.write_log([Logged({"t": date(2024, 1, 1)}, names, "a", 1.0, p)], tmp_path / "log", "cb")
+    assert (tmp_path / "log").read_text() == "1:-1.0:0.5 2 | t=2024-01-01\n"
+    with pytest.raises(ul.InputError, match="not valid Unicode"):
+        ul.bandit.write_log([Logged({"t": "\ud800"}, names, "a", 1.0, p)], tmp_path / "log", "cb")
+
+
+def test_tags_of_vowpal_wabbit_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("shared 'one | a\n'two | b\n0:1:0.5 'three:3 | c\nfour| d\n\n")
+    (one,) = ul.bandit.read_log(tmp_path / "log")
+    assert (one.context, one.actions, one.action) == ({"a": 1.0}, [{"b": 1.0}, {"c": 1.0}, {"d": 1.0}], 1)
+    (tmp_path / "log").write_text("1:1:0.5 'five:5 | a\n2:1:0.5 six| b\n")
+    assert [one.action for one in ul.bandit.read_log(tmp_path / "log")] == [1, 2]
 
 
 def test_a_compressed_log_that_ends_early_is_an_error(tmp_path: Path) -> None:

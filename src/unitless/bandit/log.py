@@ -90,7 +90,11 @@ def read_log(path: str | os.PathLike[str], format: Format | None = None) -> Iter
         _check(format)
     name, place = os.fspath(path), 0
     try:
-        with gzip.open(name, "rt", encoding="utf-8") if name.endswith(".gz") else open(name, encoding="utf-8") as file:
+        with (
+            gzip.open(name, "rt", encoding="utf-8-sig")
+            if name.endswith(".gz")
+            else open(name, encoding="utf-8-sig") as file
+        ):
             lines = enumerate(file, 1)
             first = next((line for line in lines if line[1].strip()), None)
             if first is None:
@@ -125,7 +129,10 @@ def write_log(log: Iterable[Logged], path: str | os.PathLike[str], format: Forma
         for one in log:
             if one.reward is None and format != "json":
                 continue
-            file.write((write(one) + "\n").encode())
+            try:
+                file.write((write(one) + "\n").encode())
+            except UnicodeEncodeError:
+                raise InputError(f"a feature of the event {one.event_id!r} is not valid Unicode") from None
             count += 1
     return count
 
@@ -133,6 +140,8 @@ def write_log(log: Iterable[Logged], path: str | os.PathLike[str], format: Forma
 def as_json(one: Logged) -> str:
     """Return a decision as a line of JSON, without the line's end."""
     actions = one.actions if isinstance(one.actions, Mapping) else list(one.actions)
+    if isinstance(actions, Mapping) and not all(isinstance(name, str) for name in actions):
+        actions = [[name, features] for name, features in actions.items()]  # names of objects in JSON are text
     fields: dict[str, Any] = {"event_id": one.event_id, "time": one.time, "context": dict(one.context)}
     fields |= {"actions": actions, "action": one.action, "reward": one.reward}
     fields["propensities"] = [[name, value] for name, value in one.propensities.items()]
@@ -150,7 +159,10 @@ def _read_json(lines: vw_logs.Lines) -> vw_logs.Decisions:
             fields |= {"propensities": dict(one["propensities"]), "expected": dict(one.get("expected") or {})}
             if not isinstance(fields["context"], dict):
                 raise TypeError
-        except (ValueError, KeyError, TypeError) as error:
+            actions = fields["actions"]
+            if isinstance(actions, list) and any(isinstance(pair, list) for pair in actions):
+                fields["actions"] = dict(actions)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             missing = f"there is no {error.args[0]!r}" if isinstance(error, KeyError) else "this is not a decision"
             raise InputError(
                 missing, line=number, advice="a decision is a JSON object with the fields of unitless.bandit.Logged"
@@ -162,7 +174,12 @@ def _read_json(lines: vw_logs.Lines) -> vw_logs.Decisions:
 def _format_of(line: str) -> Format:
     if not line.lstrip().startswith("{"):
         return "cb"
-    return "dsjson" if '"_label' in line or '"_multi"' in line else "json"
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):  # reading the log tells where
+        return "json"
+    is_other = "context" not in fields and ("c" in fields or "EventId" in fields or "_label_cost" in fields)
+    return "dsjson" if is_other else "json"
 
 
 def _check(format: str) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Lines = Iterable[tuple[int, str]]  # with their numbers
 Decisions = Iterator[tuple[int, dict[str, Any]]]  # the number of a line, and the fields of Logged
 _ACTION = "action"  # the feature for the name of an action without features
+_MOST_NUMBER = 10_000  # of an action in text: every decision has all actions up to the largest number
 
 
 def read_dsjson(lines: Lines) -> Decisions:
@@ -33,14 +34,15 @@ def read_dsjson(lines: Lines) -> Decisions:
             context = dict(one["c"])
             listed, ranking, p = context.pop("_multi"), list(one["a"]), [float(value) for value in one["p"]]
             reward = 0.0 - float(one["_label_cost"])
-        except (ValueError, KeyError, TypeError, AttributeError):
+            actions: list[Any] = [_flat(features) for features in listed]
+            features = _flat(context)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(
                 "this is not a decision in dsjson", line=number, advice="it needs c, c._multi, a, p"
             ) from None
-        actions: list[Any] = [_flat(features) for features in listed]
         names: list[Name] = list(range(len(actions)))
-        if all(set(features) == {_ACTION} for features in actions):
-            actions = names = [str(features[_ACTION]) for features in actions]
+        if all(set(own) == {_ACTION} for own in actions):
+            actions = names = [str(own[_ACTION]) for own in actions]
         elif not any(actions):
             actions = names
         if len(p) != len(ranking) or not p or not all(type(at) is int and 0 < at <= len(names) for at in ranking):
@@ -48,7 +50,7 @@ def read_dsjson(lines: Lines) -> Decisions:
         yield (
             number,
             {
-                "context": _flat(context),
+                "context": features,
                 "actions": actions,
                 "action": names[ranking[0] - 1],
                 "reward": reward,
@@ -112,6 +114,9 @@ def read_cb(lines: Lines) -> Decisions:
                 one = _one_line(*block[0])
                 plain.append((block[0][0], one))
                 most = max(most, *one["actions"])
+                if min(one["actions"]) < 1 or most > _MOST_NUMBER:
+                    wrong = next(action for action in one["actions"] if not 1 <= action <= _MOST_NUMBER)
+                    raise InputError(f"the action is {wrong}; it must be 1 to {_MOST_NUMBER:,}", line=number)
             else:
                 yield block[0][0], _with_actions(block)
             block = []
@@ -135,7 +140,7 @@ def _label(text: str, number: int) -> tuple[int, float, float]:
 def _one_line(number: int, line: str) -> dict[str, Any]:
     head, _, rest = line.partition("|")
     labels = head.split()
-    full = [label for label in labels if ":" in label]
+    full = [label for label in labels if ":" in label and not label.startswith("'")]
     if len(full) != 1:
         raise InputError("there must be one label action:cost:probability before the bar", line=number)
     action, cost, propensity = _label(full[0], number)
@@ -151,11 +156,13 @@ def _with_actions(block: list[tuple[int, str]]) -> dict[str, Any]:
     for number, line in block:
         head, _, rest = line.partition("|")
         features = _features(f"|{rest}", number)
-        if head.strip() == "shared":
+        # Before the bar, there is also a tag: 'tag, or a word that touches the bar.
+        word = next((one for one in head.split() if not one.startswith("'")), "")
+        if word == "shared":
             context = features
             continue
-        if head.strip():
-            _, cost, propensity = _label(head.split()[0], number)
+        if word and (":" in word or head[-1].isspace()):
+            _, cost, propensity = _label(word, number)
             chosen.append((len(actions), cost, propensity))
         actions.append(features)
     if len(chosen) != 1:
@@ -203,8 +210,10 @@ def as_cb(one: Logged) -> str:
 def _written(features: Mapping[str, Any]) -> str:
     words = []
     for name, value in features.items():
-        if isinstance(value, str):
-            words.append(safe_name(f"{name}={value}"))
-        elif value is not None and value == value:  # noqa: PLR0124  (a missing value)
+        if value is None or value != value:  # noqa: PLR0124  (a missing value)
+            continue
+        if isinstance(value, bool | int | float | np.bool_ | np.number):
             words.append(f"{safe_name(name)}:{float(value)!r}")
+        else:  # text, or a date
+            words.append(safe_name(f"{name}={value}"))
     return " ".join(words)
