@@ -150,3 +150,25 @@ def _learned(X: Any, **options: Any) -> ul.Learner:
     model = ul.Learner(**options)
     model.learn(X, X[:, 0])
     return model
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("model_type", ["curves", "trees"])
+def test_missing_values_count_from_the_mean_too(model_type: Any, missing: float) -> None:
+    rng = np.random.default_rng(0)
+    lost = rng.random(4000) < missing
+    for values in (np.ones(4000), rng.normal(size=4000)):
+        table = pd.DataFrame({"a": rng.normal(size=4000), "c": np.where(lost, np.nan, values)})
+        labels = 2 * table["a"] + np.where(lost, -4, 1) + 0.1 * rng.normal(size=4000) + 5
+        result = ul.train(table, labels, model_type=model_type, progress=False)
+        found = ul.explain(result, table[:1])
+        assert found.base_value == pytest.approx(np.mean(result.predict(table)), abs=0.15)
+
+
+@pytest.mark.parametrize("rows", [32, 33, 320])
+def test_columns_of_one_value_are_explained(rows: int) -> None:
+    a = np.random.default_rng(0).normal(size=rows)
+    model = ul.Learner(model_type="trees")
+    model.learn([{"a": x, "c": 3.0} for x in a.tolist()], 2 * a + 5)
+    found = ul.explain(model, {"a": 1.0, "c": 3.0})
+    assert {one.column: one.contribution for one in found.contributions}["c"] == pytest.approx(0, abs=1e-9)

@@ -121,7 +121,7 @@ def _linear_means(form: FormReading, member: Member, row: ModelRow) -> dict[int,
     """The average of each linear term over the training data, by raw column and head, for models with curves or trees.
 
     For numbers, the curves contain the distribution of the values. For text, the frequency follows from the gradients
-    of the feature, compared with those of the bias, in the member with curves.
+    of the feature, compared with those of the bias, in the member with curves. Missing values have a term of their own.
     """
     means: dict[int, Float64] = {}
     curved = form.member("curves")
@@ -139,6 +139,14 @@ def _linear_means(form: FormReading, member: Member, row: ModelRow) -> dict[int,
             values, shares = curved.curves[column].typical()
             terms = [share * row.term(number, x, member.terms) for x, share in zip(values, shares, strict=True)]
             means[column] = np.sum(terms, axis=0)
+            if (missing_number := form.missing_of.get(column)) is not None:
+                missing = max(0.0, 1 - float(np.sum(shares)))
+                means[column] = means[column] + missing * row.term(missing_number, 1.0, member.terms)
+    for column, texts in of_text.items():
+        if (missing_number := form.missing_of.get(column)) is not None:
+            k = at.get(form.linear.slot(missing_number))
+            if k is not None:
+                texts.append((float(often[k]), row.term(missing_number, 1.0, member.terms)))
     always = float(often[at[0]]) if 0 in at else 0.0
     for column, texts in of_text.items():
         total = max(always, sum(often for often, _ in texts))

@@ -166,6 +166,7 @@ class FormReading:
         self.heads = _head_count(state)
         self._coupled = LOSSES[options.loss].coupled
         self.columns, self.column_of = raw_columns(state)
+        self.missing_of = _missing_features(state, self.columns)
         self.members: list[Member] = [self._member(name) for name in member_names(state)]
 
     def member(self, name: str) -> Member | None:
@@ -302,6 +303,9 @@ class FormReading:
             own = column * (MOST_LEAVES + 1) + places[here]
             missing = column * (MOST_LEAVES + 1) + MISSING
             kept = [row[: int(rows_seen)] for row, rows_seen in zip(values[here], seen[here], strict=True)]
+            if count == 1:  # its rows are not counted, and its values are all equal where they were counted off
+                rows[own] = max(0.0, float(self.state["t"]) - float(rows[missing]))
+                kept = [kept[0] if len(kept[0]) else values[leaf]]
             curves[column] = Curve(
                 column,
                 thresholds[cut : cut + count - 1],
@@ -442,3 +446,14 @@ def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]
                 texts[column] = known
         column_of[number] = known
     return columns, column_of
+
+
+def _missing_features(state: _core.Snapshot, columns: list[RawColumn]) -> dict[int, int]:
+    """Return the number of the feature of missing values of each raw column that has one, counted from 1."""
+    at = {column.name: j for j, column in enumerate(columns)}
+    found = {}
+    for number, name in enumerate(state["names"] or (), 1):
+        column, is_text, value = name.partition("=")
+        if is_text and value == MISSING_VALUE and column in at:
+            found[at[column]] = number
+    return found
