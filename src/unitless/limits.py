@@ -38,6 +38,8 @@ def beyond(numbers: NDArray[Any], most: float = MOST_VALUE) -> NDArray[np.bool_]
 
 def is_usable(value: Any) -> bool:
     """Return whether a value is a finite number that is not too large."""
+    if isinstance(value, np.floating):
+        value = float(value)  # as a float32, the limit would be infinite
     try:
         return bool(-MOST_VALUE <= value <= MOST_VALUE)
     except (TypeError, ValueError):

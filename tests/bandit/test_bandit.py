@@ -285,6 +285,7 @@ def test_words_beyond_the_first_hundred_features_take_bounded_memory() -> None:
         ({"a": 1}, [1.5], "must be text"),
         ({"a": 1}, ["x", {"p": 1}], "some actions have features"),
         ({"a": math.inf}, ["x"], "the feature 'a'"),
+        ({"a": np.float32(math.inf)}, ["x"], "the feature 'a'"),
         ([1, 2], ["x"], "mapping"),
         ({"a\ud800": 1}, ["x"], "not valid Unicode"),
         ({"a": "\ud800"}, ["x"], "not valid Unicode"),
@@ -349,6 +350,21 @@ def test_the_largest_rewards_and_features_are_learned(actions: Any) -> None:
     assert all(map(math.isfinite, made.expected.values()))
     bandit.decide("waits", {"x": 1.0, "late": 1e150}, actions)
     assert ul.Bandit.from_bytes(bandit.to_bytes()).to_bytes() == bandit.to_bytes()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("actions", [["x", "y"], {"x": {"p": np.float32(0.5)}, "y": {"p": np.float16(2)}}])
+def test_numbers_of_numpy_in_single_precision_are_like_others(actions: Any) -> None:
+    bandits = ul.Bandit(model_type="linear"), ul.Bandit(model_type="linear")
+    if isinstance(actions, dict):
+        plain: Any = {name: {"p": float(features["p"])} for name, features in actions.items()}
+    else:
+        plain = actions
+    for event in range(20):
+        for bandit, offered, kind in zip(bandits, (actions, plain), (np.float32, float), strict=True):
+            bandit.decide(event, {"a": kind(event / 8)}, offered)
+            bandit.learn(event, kind(event % 3))
+    assert bandits[0].to_bytes() == bandits[1].to_bytes()
 
 
 def test_names_and_ids_of_numpy_are_plain_ones() -> None:

@@ -103,7 +103,7 @@ class Features:
         for name, value in found.items():
             if value.__class__ is bool or value.__class__ is np.bool_:
                 found[name] = bool(value)
-            elif not limits.is_usable(value) or (prefix and abs(value) > _MOST_FACTOR):
+            elif not limits.is_usable(value) or (prefix and abs(float(value)) > _MOST_FACTOR):
                 most = "1e150" if prefix else "1e300"
                 raise InputError(f"the feature {name!r} is {value!r}; features must be numbers within ±{most}, or text")
             else:
@@ -154,11 +154,6 @@ def combined(context: Row, action: Row, slots: Slots) -> Row:
     """Return (1, action) x (1, context): the features, and their products as far as the uncertainty is concerned.
 
     The factor makes the variance of a new combination 2 on average, as `with_constant` has it.
-
-    Args:
-        context: the context.
-        action: the features of an action.
-        slots: the places of the products.
     """
     sides = (
         [(0, 1.0), *zip(action.slots, action.z, strict=True)],
