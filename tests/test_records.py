@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.losses import DEFAULTS, LOSSES, ClassLoss, LossName, ManyClassesLoss, NumberLoss, listed, names
+from unitless.losses import DEFAULTS, LOSSES, ClassLoss, LossName, ManyClassesLoss, NumberLoss, names
 from unitless.paper import algorithms as reference
+from unitless.presentation.shown import listed
 from unitless.rules import FIRST_ORDER, RULES, RuleName, like
 
 SOURCE = pathlib.Path(ul.__file__).parent
@@ -78,7 +79,7 @@ def test_names_in_messages() -> None:
     assert listed(["a"]) == "'a'"
     assert listed(["a", "b"], "and") == "'a' and 'b'"
     assert listed(["a", "b", "c"]) == "'a', 'b' or 'c'"
-    assert listed(["a", "b", "c"], "and", shown=str) == "a, b and c"
+    assert listed(["a", "b", "c"], "and", written=str) == "a, b and c"
 
 
 def test_no_code_compares_the_names_of_losses_or_rules() -> None:

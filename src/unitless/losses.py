@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from .inputs import Float64
 
@@ -190,15 +190,3 @@ DEFAULTS: dict[str, LossName] = {"regression": "squared", "binary": "logistic", 
 def names(**facts: Any) -> tuple[str, ...]:
     """Return the names of the losses with these properties, such as `names(task="binary")`."""
     return tuple(loss.name for loss in _RECORDS if all(getattr(loss, field) == value for field, value in facts.items()))
-
-
-def listed(found: Iterable[str], last: str = "or", shown: Callable[[str], str] = repr) -> str:
-    """Return names as a list for a message, such as 'a', 'b' or 'c'.
-
-    Args:
-        found: the names.
-        last: the word before the last name. Default: "or".
-        shown: writes one name. Default: `repr`.
-    """
-    texts = [shown(name) for name in found]
-    return f" {last} ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])

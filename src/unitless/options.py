@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from . import losses
 from .errors import Option, OptionError, Phrase
 from .losses import LOSSES, LossName
+from .presentation import shown
 from .rules import RULES, RuleName
 
 Rule: TypeAlias = RuleName
@@ -77,11 +78,7 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _rate_or_auto(name: str, value: Any) -> float | Auto:
-    if isinstance(value, str) and value == "auto":
-        return "auto"
-    if isinstance(value, str) or value is None:
-        raise OptionError(f"is {value!r}; it must be a number or 'auto'", option=name)
-    return rate(value, name)
+    return _or_auto(name, value) or rate(value, name)
 
 
 def _fraction(name: str, value: Any) -> float:
@@ -99,11 +96,16 @@ def _penalty(name: str, value: Any) -> float:
 
 
 def _penalty_or_auto(name: str, value: Any) -> float | Auto:
+    return _or_auto(name, value) or _penalty(name, value)
+
+
+def _or_auto(name: str, value: Any) -> Auto | None:
+    """Return "auto" if that is the value, and None for what may be a number."""
     if isinstance(value, str) and value == "auto":
         return "auto"
     if isinstance(value, str) or value is None:
         raise OptionError(f"is {value!r}; it must be a number or 'auto'", option=name)
-    return _penalty(name, value)
+    return None
 
 
 def _whole(least: int, most: int) -> Callable[[str, Any], int]:
@@ -194,13 +196,13 @@ class Options:
 
     def _check_combinations(self) -> None:
         if self.schedule is not None and RULES[self.rule].adaptive:
-            others = losses.listed([rule.name for rule in RULES.values() if not rule.adaptive], "and")
+            others = shown.listed([rule.name for rule in RULES.values() if not rule.adaptive], "and")
             raise OptionError(
                 f"is for the rules {others}; rule {self.rule!r} adapts its rates by itself", option="schedule"
             )
         if not LOSSES[self.loss].in_label_unit and (self.target or self.clip == "labels"):
             asked = Option("clip", "labels") if self.clip == "labels" else Option("target", "auto")
-            fitting = losses.listed(losses.names(in_label_unit=True), "and", shown=str)
+            fitting = shown.listed(losses.names(in_label_unit=True), "and", str)
             raise OptionError(Phrase(asked, f" is for {fitting} loss; {self.loss} loss predicts a score"))
         if self.target and self.clip:
             raise OptionError(
@@ -243,7 +245,7 @@ class Options:
         """Refuse options that rules of second order do not support."""
         rule = Option("rule", self.rule)
         if not LOSSES[self.loss].second_order:
-            fitting = losses.listed(losses.names(second_order=True), "and", shown=str)
+            fitting = shown.listed(losses.names(second_order=True), "and", str)
             raise OptionError(Phrase(rule, f" is for {fitting} loss, not for {self.loss} loss"))
         if self.learning_rate not in ("auto", Options.learning_rate):
             raise OptionError(Phrase(rule, " has no learning rate: leave out ", Option("learning_rate")))
@@ -277,7 +279,7 @@ class Options:
         """Refuse options that sparse models do not support."""
         asked = self._penalty
         if not RULES[self.rule].penalized:
-            fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalized], "and")
+            fitting = shown.listed([rule.name for rule in RULES.values() if rule.penalized], "and")
             raise OptionError(
                 Phrase(asked, f" is for rule {fitting}; leave it out, or leave out ", Option("rule", self.rule))
             )

@@ -114,7 +114,7 @@ def without_zeros(row: Any) -> Any:
 
 
 def in_order(rows: list[Any], seed: int = 5) -> list[Any]:
-    return [rows[k] for k in random_order.order(seed, 0, len(rows)).tolist()]
+    return [rows[k] for k in random_order.Order(seed, len(rows))[: len(rows)].tolist()]
 
 
 @pytest.fixture
@@ -129,18 +129,18 @@ def test_the_order_is_that_of_the_hash() -> None:
     for seed in (0, 1, 2**63, -7):
         found = random_order.hashes(seed, 0, 70_000)
         assert len(np.unique(found)) == 70_000
-        assert (random_order.order(seed, 0, 70_000) == np.argsort(found)).all()
+        assert (random_order.Order(seed, 70_000)[:70_000] == np.argsort(found)).all()
         assert (random_order.hashes(seed, 69_990, 70_000) == found[69_990:]).all()
-    assert random_order.order(0, 0, 10).tolist() != random_order.order(1, 0, 10).tolist()
+    assert random_order.Order(0, 10)[:10].tolist() != random_order.Order(1, 10)[:10].tolist()
 
 
 def test_the_order_never_changes() -> None:
     assert random_order.hashes(0, 0, 3).tolist() == PINNED_HASHES
-    assert random_order.order(0, 0, 12).tolist() == PINNED_ORDER
+    assert random_order.Order(0, 12)[:12].tolist() == PINNED_ORDER
 
 
 def test_places_are_uniform() -> None:
-    place = np.argsort(random_order.order(3, 0, 100_000))
+    place = np.argsort(random_order.Order(3, 100_000)[:100_000])
     correlation = np.corrcoef(place, np.arange(100_000))[0, 1]
     assert abs(correlation) < 0.02
     assert abs(np.corrcoef(place[:-1], place[1:])[0, 1]) < 0.02
@@ -153,7 +153,7 @@ def test_every_format_gives_the_rows_of_a_file_written_in_that_order(
     tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = sources.table()
-    moved = frame.iloc[random_order.order(5, 0, len(frame))]
+    moved = frame.iloc[random_order.Order(5, len(frame))[: len(frame)]]
     (tmp_path / "moved").mkdir()
     expected = trained(read(sources.write_all(moved, tmp_path / "moved")["t.parquet"], target="y"))
     assert expected != trained(read(frame, target="y"))
@@ -185,14 +185,16 @@ def test_named_text_is_as_if_its_lines_were_in_that_order(tmp_path: Path, monkey
             assert trained(batches) == trained(read(moved))
             rows = all_rows(batches)
             assert [without_zeros(row) for row in rows] == [without_zeros(row) for row in expected]
-            assert [row[4] for row in rows] == [f"{path}, line {1 + k}" for k in random_order.order(5, 0, 900).tolist()]
+            assert [row[4] for row in rows] == [
+                f"{path}, line {1 + k}" for k in random_order.Order(5, 900)[:900].tolist()
+            ]
 
 
 def test_arrays_and_matrices() -> None:
     rng = np.random.default_rng(2)
     y = rng.normal(size=3000)
     X = rng.normal(size=(3000, 5)) * (rng.random((3000, 5)) < 0.5)
-    order = random_order.order(5, 0, 3000)
+    order = random_order.Order(5, 3000)[:3000]
     for form in (X, np.asfortranarray(X), X.astype(np.float32), scipy.sparse.csr_matrix(X), (X * 10).astype(np.int8)):
         expected = trained(read(form[order], target=y[order]))
         for memory in (LARGE, 40_000):
@@ -225,11 +227,11 @@ def test_several_files_and_compressed_ones(tmp_path: Path, small_batches: None) 
     paths = [str(one), str(tmp_path / "in" / "b.csv.gz")]
     for memory in (LARGE, 20_000):
         batches = shuffled(read(paths, target="y"), memory)
-        assert trained(batches) == trained(read(frame.iloc[random_order.order(5, 0, 1000)], target="y"))
+        assert trained(batches) == trained(read(frame.iloc[random_order.Order(5, 1000)[:1000]], target="y"))
         where = [batch.place(k) for batch in batches for k in range(batch.rows)]
         expected = [
             f"{paths[0]}, row {k + 1}" if k < 400 else f"{paths[1]}, row {k - 399}"
-            for k in random_order.order(5, 0, 1000).tolist()
+            for k in random_order.Order(5, 1000)[:1000].tolist()
         ]
         assert where == expected
 

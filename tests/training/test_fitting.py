@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sources import command, content, json_lines, write
 
 import unitless as ul
-from unitless.data.rows.random_order import hashes, order
+from unitless.data.rows.random_order import Order, hashes
 from unitless.models.scored import Scored
 from unitless.training.halves import Halves
 from unitless.training.notes import drifts
@@ -74,7 +74,7 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
     frame = prices()
     if kind != "numbers":
         frame["price"] = pd.cut(frame["price"], 2 if kind == "two" else 3, labels=False).map("class {}".format)
-    at = order(0, 0, ROWS)
+    at = Order(0, ROWS)[:ROWS]
     held = frame.iloc[at[-ROWS // 10 :]]
     kept = ul.train(frame, "price", learn_holdout=False, passes=1, average=False)  # there is no choice of weights
     scored = ul.evaluate(kept.model, held)
@@ -148,7 +148,7 @@ def test_without_held_out_rows_the_metrics_are_progressive() -> None:
 def test_the_baseline_is_the_trivial_answer_of_what_was_learned() -> None:
     frame = prices()
     result = ul.train(frame, "price")
-    at = order(0, 0, ROWS)
+    at = Order(0, ROWS)[:ROWS]
     learned, held = frame["price"].to_numpy()[at[:-120]], frame["price"].to_numpy()[at[-120:]]
     assert result.baseline["rmse"] == pytest.approx(np.sqrt(np.mean((held - learned.mean()) ** 2)))
     assert result.skill == pytest.approx(1 - (result.metrics["rmse"] / result.baseline["rmse"]) ** 2)
@@ -209,7 +209,7 @@ def test_a_seed_is_an_order() -> None:
 def test_one_pass_is_what_a_learner_makes_of_these_rows(shuffle: bool) -> None:
     X, y = np.random.default_rng(0).normal(size=(700, 3)), np.random.default_rng(1).normal(size=700)
     result = ul.train(X, y, shuffle=shuffle, passes=1, holdout=0)
-    at = order(0, 0, 700) if shuffle else np.arange(700)
+    at = Order(0, 700)[:700] if shuffle else np.arange(700)
     learner = ul.Learner(**result.model.options.asdict())
     learner.learn(X[at], y[at])
     assert learner.predict(X).tobytes() == result.model.predict(X).tobytes()
@@ -237,7 +237,7 @@ def test_the_kept_weights_are_those_that_do_best_on_the_rows_held_back() -> None
     X = rng.normal(size=(3000, 8))
     noisy = X @ rng.normal(size=8) + 8 * rng.normal(size=3000)
     result = ul.train(X, noisy, learn_holdout=False, passes=1, model_type="linear")
-    held = order(0, 0, 3000)[-300:]
+    held = Order(0, 3000)[:3000][-300:]
     errors = {}
     for kept in ("last", "averaged"):
         result.model.keep(kept)  # type: ignore[arg-type]
@@ -276,7 +276,7 @@ def test_classes_found_only_in_the_holdout_do_not_change_weights() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 6))
     y = np.digitize(X[:, 0] + 0.3 * X[:, 1] * X[:, 2], [-1, 0, 1])
-    held = order(0, 0, 2000)[-200:]
+    held = Order(0, 2000)[:2000][-200:]
 
     def losses(labels: NDArray[Any]) -> dict[int, Any]:
         runs: list[Any] = []
@@ -488,8 +488,8 @@ def test_an_error_in_a_row_names_its_own_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
 def test_an_invalid_weight_is_found_while_reading(weight: float) -> None:
     frame = prices(300).assign(w=1.0)
-    frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a held-out row
-    row = order(0, 0, 300)[-1] + 1
+    frame.loc[Order(0, 300)[:300][-1], "w"] = weight  # a held-out row
+    row = Order(0, 300)[:300][-1] + 1
     with pytest.raises(ul.InputError, match=f"weight is {weight:g} at row {row}; weights must be between 0 and"):
         ul.train(frame, "price", weight="w")
     held = np.flatnonzero(hashes(0, 0, 300) < np.uint64(int(0.3 * 2**64)))[0]
@@ -508,7 +508,7 @@ def test_rows_without_label_or_weight_are_reported(shuffle: bool) -> None:
 
 
 def test_the_only_row_of_a_class_may_be_held_back() -> None:
-    at = order(0, 0, 200)
+    at = Order(0, 200)[:200]
     y = np.zeros(200, int)
     y[at[-1]] = 1
     result = ul.train(np.arange(400.0).reshape(200, 2), y)

@@ -13,7 +13,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from .. import limits, whole_file
+from .. import limits
 from ..errors import Error, ModelFileError
 from ..models import file as model_file
 from .context import Features, Slots
@@ -127,11 +127,7 @@ def holds_bandit(data: bytes) -> bool:
 
 def save(bandit: Bandit, path: str | os.PathLike[str]) -> None:
     """Write a bandit to a file, completely or not at all."""
-    try:
-        whole_file.write(path, to_bytes(bandit))
-    except (OSError, TypeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"cannot write the bandit to {path!r}: {reason}") from error
+    model_file.write(path, lambda: to_bytes(bandit), "bandit")
 
 
 def load(cls: type[B], path: str | os.PathLike[str]) -> B:

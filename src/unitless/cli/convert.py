@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..data import formats
+from ..presentation.shown import listed
 from . import arguments, display, options
 from .options import OUTPUT, Flag
 
@@ -48,7 +49,7 @@ OPTIONS = (
     ),
     Flag(
         "output",
-        f"The file to write: {formats.one_of(formats.endings(formats.written_formats()))}, also with .gz, .bz2 or "
+        f"The file to write: {listed(formats.endings(formats.written_formats()), written=str)}, also with .gz, .bz2 or "
         ".zst; for a model .json, .onnx or .unitless; or - for the standard output.",
         metavar="OUT",
         argument=True,
@@ -56,7 +57,7 @@ OPTIONS = (
     ),
     Flag(
         "to",
-        f"The format to write: {formats.one_of(formats.written_formats())}; for a model json, onnx or unitless. "
+        f"The format to write: {listed(formats.written_formats(), written=str)}; for a model json, onnx or unitless. "
         "Default: the one that OUT ends with.",
         panel=OUTPUT,
     ),

@@ -17,12 +17,12 @@ from ..data import formats
 from ..data.read_options import Reading
 from ..errors import OptionError
 from ..losses import DEFAULTS, names
-from ..losses import listed as listed_names
 from ..options import USUAL_LEVEL, Options
+from ..presentation import shown
 from ..training.cluster import Cluster
 
 _LOSSES = "; ".join(
-    f"{listed_names(names(task=task), shown=str)} for {what}"
+    f"{shown.listed(names(task=task), written=str)} for {what}"
     for task, what in (("regression", "numbers"), ("binary", "two classes"), ("classes", "several classes"))
 )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..data import formats
+from ..presentation.shown import listed
 from . import arguments, display, options
 from .options import OUTPUT, Flag
 
@@ -35,15 +36,16 @@ OPTIONS = (
     options.DATA,
     Flag(
         "output",
-        f"The file to write: {formats.one_of(formats.endings(formats.table_formats()))}; text also with .gz, .bz2 or "
-        ".zst. Default: CSV on the standard output.",
+        f"The file to write: {listed(formats.endings(formats.table_formats()), written=str)}; text also with .gz, "
+        ".bz2 or .zst. Default: CSV on the standard output.",
         short="-o",
         panel=OUTPUT,
         metavar="FILE",
     ),
     Flag(
         "format_out",
-        f"The format to write: {formats.one_of(formats.table_formats())}. Default: the one that --output ends with.",
+        f"The format to write: {listed(formats.table_formats(), written=str)}. Default: the one that --output ends "
+        "with.",
         panel=OUTPUT,
     ),
     Flag("probabilities", "Add the probability of each class.", bool, False, short="-p", panel=OUTPUT),

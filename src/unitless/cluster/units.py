@@ -66,11 +66,7 @@ def parts_of(surveys: Sequence[FileSurvey]) -> tuple[Part, ...]:
 
 
 class Scales:
-    """The scales of number columns in each part of the data, updated with batches when they are read.
-
-    Args:
-        parts: the parts that are compared.
-    """
+    """The scales of number columns in each part of the data, updated with batches when they are read."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts = parts

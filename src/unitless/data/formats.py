@@ -182,11 +182,6 @@ def endings(of: list[str]) -> list[str]:
     return [get(name).suffixes[0] for name in of]
 
 
-def one_of(words: list[str]) -> str:
-    """Return a choice as a text: "a, b or c"."""
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
 def get(name: str) -> Format:
     """Return the format with this name, which must exist."""
     return next(format for format in FORMATS if format.name == name)

@@ -74,11 +74,7 @@ def in_order(
 
 
 class OneEach(Generic[T]):
-    """Objects that are used by one thread at a time, made when they are needed.
-
-    Args:
-        make: makes an object.
-    """
+    """Objects that are used by one thread at a time, made when they are needed."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make

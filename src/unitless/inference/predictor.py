@@ -405,10 +405,6 @@ class Predictor:
         for batch in self.read(source, keep, stopped, reading):
             yield self.predictions(batch, extrapolate, skip)
 
-    @cached_property
-    def _settled(self) -> ReadOptions:
-        return self._options()
-
     def _options(self, reading: Reading | None = None) -> ReadOptions:
         """The reading options that training has fixed."""
         return ReadOptions.settled(self._reading, **given_reading(reading))

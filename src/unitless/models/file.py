@@ -114,7 +114,7 @@ _XZ = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 0, "lp": 3, "pb": 3}]  # val
 def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, completely or not at all."""
     compressed = model.model_type not in (None, "linear")
-    _write(path, lambda: _packed(to_bytes(model), "zstd") if compressed else to_bytes(model))
+    write(path, lambda: _packed(to_bytes(model), "zstd") if compressed else to_bytes(model))
 
 
 def read(path: str | os.PathLike[str]) -> bytes:
@@ -130,15 +130,16 @@ def read(path: str | os.PathLike[str]) -> bytes:
 
 def save_predict_only(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a compressed model file without the state that only learning needs, completely or not at all."""
-    _write(path, lambda: _packed(to_bytes(_module("predict_only").stripped(model)), "xz"))
+    write(path, lambda: _packed(to_bytes(_module("predict_only").stripped(model)), "xz"))
 
 
-def _write(path: str | os.PathLike[str], content: Callable[[], bytes]) -> None:
+def write(path: str | os.PathLike[str], content: Callable[[], bytes], what: str = "model") -> None:
+    """Write a file, completely or not at all; an error becomes a ModelFileError."""
     try:
         whole_file.write(path, content())
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
+        raise ModelFileError(f"cannot write the {what} to {path!r}: {reason}") from error
 
 
 def check_writable(path: str) -> None:

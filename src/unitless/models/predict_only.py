@@ -75,11 +75,6 @@ def _leading(arrays: dict[str, Any], name: str, model: Model) -> dict[str, Any]:
     """The arrays of a member that change when only its leading lanes, which predict, keep their values.
 
     A lane has the weights of one class at one candidate rate.
-
-    Args:
-        arrays: the arrays of the member.
-        name: the name of the member.
-        model: the model that it belongs to.
     """
     extra, options = EXTRA_MEMBERS.get(name), model.options
     heads, rates, scores = arrays["lane_heads"], arrays["lane_rates"], arrays["scores"].reshape(-1, 6)

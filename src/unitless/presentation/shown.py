@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -94,6 +94,18 @@ def some(names: Sequence[str], most: int) -> str:
     """Return names separated by commas; of a long list, the first `most` names and the number of all."""
     listed = ", ".join(short(name, 40) for name in names[:most])
     return f"{listed}, ... ({len(names):,})" if len(names) > most else listed
+
+
+def listed(found: Iterable[str], last: str = "or", written: Callable[[str], str] = repr) -> str:
+    """Return names as a list for a message, such as 'a', 'b' or 'c'.
+
+    Args:
+        found: the names.
+        last: the word before the last name. Default: "or".
+        written: writes one name. Default: `repr`.
+    """
+    texts = [written(name) for name in found]
+    return f" {last} ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])
 
 
 def invalid(column: str, value: Any, where: str, what: str, count: int) -> str:

@@ -42,12 +42,7 @@ _WAIT = 0.2  # seconds
 
 
 class Backtest:
-    """One model that learns from history.
-
-    Args:
-        folder: of the stream.
-        parent: the server.
-    """
+    """One model that learns from history."""
 
     def __init__(self, folder: Path, parent: Parent) -> None:
         self._folder, self._parent = folder, parent

@@ -11,11 +11,7 @@ COMBINATIONS = 20  # times as many pairs of features (of the context and of an a
 
 
 class RowLimits:
-    """The limits of rows.
-
-    Args:
-        settings: of the server.
-    """
+    """The limits of rows."""
 
     def __init__(self, settings: Settings) -> None:
         self.features, self.name_length, self.bytes = (

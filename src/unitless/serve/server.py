@@ -52,11 +52,7 @@ class ServeError(Error):
 
 
 class Recovering:
-    """Takes the place of the model store while logs are read.
-
-    Args:
-        settings: of the server.
-    """
+    """Takes the place of the model store while logs are read."""
 
     ready = False
 

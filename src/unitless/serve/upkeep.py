@@ -22,11 +22,7 @@ _log = logging.getLogger("unitless.serve")
 
 
 class Upkeep:
-    """Snapshots and retention of all streams of a model store.
-
-    Args:
-        store: which.
-    """
+    """Snapshots and retention of all streams of a model store."""
 
     def __init__(self, store: ModelStore) -> None:
         self._store = store

@@ -23,6 +23,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.softmax import Softmax
 from ..options import Options, can_fall, check_names, is_single, is_sparse, known_model_type
+from ..presentation import shown
 from ..rules import RULES
 
 # With more columns than this, model_type="auto" becomes linear (the core decides it by the first row).
@@ -115,7 +116,7 @@ def _loss(task: str, options: Mapping[str, Any]) -> str:
     of_classes = task != "regression"
     if loss in LOSSES and LOSSES[loss].for_classes != of_classes:
         labels, others = ("numbers", "classes") if of_classes else ("classes", "numbers")
-        fitting = losses.listed(losses.names(for_classes=of_classes))
+        fitting = shown.listed(losses.names(for_classes=of_classes))
         raise OptionError(f"loss {loss!r} is for {labels}; to predict {others}, use {fitting}")
     second_order = (rule := RULES.get(options["rule"])) is not None and rule.second_order
     if task == "classes" and second_order and given in (None, DEFAULTS["classes"]):

@@ -121,17 +121,13 @@ def _verdict(comparison: Comparison) -> str:
     close = [rule for rule, verdict in verdicts.items() if verdict == "no difference found"]
     if best is None or not (worse or close):
         return ""
-    parts = [f"{best} is clearly better than {_listed(worse)}"] if worse else []
-    parts += [f"no difference found between {best} and {_listed(close, 'or')}"] if close else []
+    parts = [f"{best} is clearly better than {shown.listed(worse, 'and', str)}"] if worse else []
+    parts += [f"no difference found between {best} and {shown.listed(close, written=str)}"] if close else []
     remark = "; ".join(parts)
     remark = remark[0].upper() + remark[1:] if not worse else remark
     lasting = [rule for rule in comparison.ranked if verdicts[rule] != "diverged"]
     least = min(lasting, key=lambda rule: comparison[rule].loss)
     return f"{remark}." if least == best else f"{remark}. The least loss is that of {least}."
-
-
-def _listed(names: list[str], last: str = "and") -> str:
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _rule_row(outcome: SweepResult, one: Swept) -> list[str]:

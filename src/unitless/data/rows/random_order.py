@@ -29,13 +29,6 @@ def rows_below(seed: int, first: int, count: int, highest: int) -> Index:
     return _core.rows_below(_key(seed), first, count, highest)
 
 
-def order(seed: int, first: int, last: int) -> Index:
-    """Return the numbers of the rows `first` up to, but not including, `last` in random order."""
-    found = hashes(seed, first, last)
-    found.sort()
-    return unhashed(seed, found)
-
-
 class Order:
     """The numbers of all rows in random order; each part is computed when it is first needed.
 

@@ -34,12 +34,7 @@ _SEPARATOR_LINE = re.compile(rb"(?i)sep=(.)\r?\n")
 
 
 class CsvScan(TextScan):
-    """Reads files of delimited text. All values are text first; `infer.py` infers what they stand for.
-
-    Args:
-        source: the files.
-        how: see `ScanOptions`.
-    """
+    """Reads files of delimited text. All values are text first; `infer.py` infers what they stand for."""
 
     usual_delimiter: ClassVar[str | None] = None  # None: it is inferred
 

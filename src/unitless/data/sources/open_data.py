@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, Option, OptionError, Phrase
+from ...presentation import shown
 from .. import formats
 from ..formats import Format
 from ..read_options import ReadOptions
@@ -83,7 +84,7 @@ def _check_options(format: Format, options: ReadOptions) -> None:
     for name in formats.particular_options():
         value = getattr(options, name)
         if name not in format.options and value != getattr(default, name) and name not in options.remembered:
-            takers = formats.one_of(formats.that_take(name))
+            takers = shown.listed(formats.that_take(name), written=str)
             raise OptionError(Phrase(Option(name, value), f" is for {takers}; the data is {format.name}"))
 
 

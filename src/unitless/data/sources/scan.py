@@ -78,12 +78,7 @@ class Piece:
 
 
 class FileScan(Scan):
-    """Reads files of one format, one after the other.
-
-    Args:
-        source: the files.
-        how: see `ScanOptions`.
-    """
+    """Reads files of one format, one after the other."""
 
     def __init__(self, source: FileSource, how: ScanOptions) -> None:
         self.files, self.options, self.how = source.files, source.options, how

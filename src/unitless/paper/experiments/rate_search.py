@@ -132,11 +132,6 @@ def search(
     return Search(tuple(exponents), table, coarse, seconds)
 
 
-def passes(seeds: int) -> int:
-    """The smallest number of times that `search` reports progress."""
-    return 1 + seeds
-
-
 def one_pass(prepared: Prepared, X: Any, rule: Rule, rates: list[float], seed: int) -> list[float]:
     """The progressive loss of each rate over one order of the rows."""
     order = shuffled(prepared, seed)

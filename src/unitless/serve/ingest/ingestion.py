@@ -25,13 +25,7 @@ _log = logging.getLogger("unitless.serve")
 
 
 class Ingestion:
-    """One broker's messages, which become records of one stream.
-
-    Args:
-        store: where the stream is.
-        name: of a model of the stream.
-        source: the messages.
-    """
+    """One broker's messages, which become records of one stream."""
 
     def __init__(self, store: ModelStore, name: str, source: Source) -> None:
         self.name, self.source = name, source

@@ -12,11 +12,7 @@ from .segments import OpenFiles, Segment, TornHeaderError, listed, opened, parse
 
 
 class Reader:
-    """Reads records by their position. Nothing is checked but what is read.
-
-    Args:
-        folder: of the log.
-    """
+    """Reads records by their position. Nothing is checked but what is read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

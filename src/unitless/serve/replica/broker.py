@@ -51,10 +51,6 @@ class BrokerReplica(ReplicaStore):
 
     The models are those of the settings `create` and `model`; the first one answers for the stream. Without any
     there is one with the usual options, named by `model` in the address, or like the broker's stream.
-
-    Args:
-        address: of the broker.
-        settings: of the server.
     """
 
     def __init__(self, address: str, settings: Settings) -> None:

@@ -59,12 +59,7 @@ class _Begun(NamedTuple):
 
 
 class DirectoryReplica(ReplicaStore):
-    """The streams of another server's folder.
-
-    Args:
-        folder: of the other server.
-        settings: of this one.
-    """
+    """The streams of another server's folder."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         if not (folder / "streams").is_dir():

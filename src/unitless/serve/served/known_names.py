@@ -68,11 +68,7 @@ def _always(_: Iterable[str]) -> bool:
 
 
 class ColumnNames:
-    """The columns of the table that a model was trained on.
-
-    Args:
-        names: the names of the columns.
-    """
+    """The columns of the table that a model was trained on."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = set(names)
