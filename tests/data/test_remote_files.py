@@ -82,6 +82,8 @@ def test_missing_remote_files_are_named(folder: Path) -> None:
         find("*.vw", of(folder))
     with pytest.raises(ul.InputError, match=r"cannot read xyz://a/b.csv: Unrecognized filesystem type"):
         find("xyz://a/b.csv")
+    with pytest.raises(ul.InputError, match=r"cannot read https://a/b.csv: data are not read over HTTP; download"):
+        find("https://a/b.csv")
     (file,) = find("t.csv", of(folder))
     assert isinstance(file, RemoteFile)
     gone = replace(file, place="gone.csv")

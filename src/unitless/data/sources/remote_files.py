@@ -71,6 +71,8 @@ def find_remote(named: str, filesystem: Any) -> list[File]:
     except (pyarrow().ArrowException, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
+        if named.startswith(("http://", "https://")):
+            raise InputError(f"cannot read {named}: data are not read over HTTP; download the file first") from None
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"cannot read {named}: {reason}") from None
     raise InputError(f"there is no file {named!r}")
