@@ -518,3 +518,16 @@ def test_a_model_interrupted_before_its_second_label_raises(tmp_path: Path) -> N
         ul.train(path, "y", output=model, checkpoint=100, progress=kill, shuffle=False)
     assert "only one value, '0'; continue with it" in refused(command("predict", model, path))
     assert ul.train(path, resume=model, shuffle=False).details.learned == 5001
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_file_without_the_target_is_named(shuffle: bool, tmp_path: Path) -> None:
+    one, two = write(tmp_path / "a.csv", "x,y\n1,2\n3,4\n"), write(tmp_path / "b.csv", "x\n5\n6\n")
+    with pytest.raises(ul.InputError, match=r"b\.csv, row 1: there is no column 'y' with the labels"):
+        ul.train([one, two], "y", shuffle=shuffle)
+
+
+def test_a_column_instead_of_a_frame_is_refused_with_what_is_needed() -> None:
+    x = pd.Series([1.0, 2.0, 3.0])
+    with pytest.raises(ul.InputError, match="the row is of type float at row 1; it must have names and values"):
+        ul.train(x, x)

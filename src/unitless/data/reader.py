@@ -17,7 +17,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from .arrow import pyarrow
 from .columns import tables
-from .columns.row_reader import NamedRowReader
+from .columns.row_reader import NamedRowReader, no_row
 from .columns.schema import Schema
 from .columns.table_schema import infer_schema
 from .columns.written import InvalidValues
@@ -281,9 +281,7 @@ class Reader:
         reader = NamedRowReader(options.policy, options.text, apart=schema.not_features, uses=options.uses)
         for number, row in enumerate(chunk.content):
             if not isinstance(row, Mapping):
-                raise InputError(
-                    f"it is {type(row).__name__}, not a mapping of names to values", **chunk.place.at(number)
-                )
+                raise no_row(row).at(**chunk.place.at(number))
             try:
                 features, absent = reader.numbers_and_missing(reader.used(row))
             except InputError as error:

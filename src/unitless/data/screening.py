@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import inputs, limits
 from ..errors import InputError, Phrase
 from . import labels as task_labels
+from .columns.schema import Schema
 from .labels import Numbers, RawLabels, Target
 from .progress import SHOWN_BAD, Progress
 from .read_options import SKIP_ROWS
@@ -34,8 +35,8 @@ def usable(
         progress: counts the rows that are skipped.
         smallest: refuse smaller labels. Default: None, the core refuses them when it learns the rows.
     """
-    if batch.labels is None:
-        raise InputError("there is no target", **batch.place.at(0))
+    check_labeled(batch)
+    assert batch.labels is not None
     bad = np.zeros(batch.rows, bool)
     for rows, problem, rule in _problems(batch, target, on_error, smallest):
         new = rows & ~bad
@@ -50,6 +51,18 @@ def usable(
         bad |= new
     progress.skipped += int(bad.sum())
     return ~bad
+
+
+def check_labeled(batch: Batch, schema: Schema | None = None) -> None:
+    """Refuse rows without a target, such as those of a file that lacks the column.
+
+    Args:
+        batch: the rows.
+        schema: knows the name of the column with the labels. Default: the name is not known.
+    """
+    if batch.labels is None:
+        name = "" if schema is None or schema.target is None else f" {schema.target!r}"
+        raise InputError(f"there is no column{name} with the labels", **batch.place.at(0))
 
 
 def _problems(batch: Batch, target: Target | None, on_error: str, smallest: float | None) -> list[Problem]:

@@ -16,7 +16,7 @@ from ..data import Batch, Position
 from ..data.memory import memory_size
 from ..data.progress import Progress
 from ..data.rows.shuffle import Shuffle
-from ..data.screening import usable
+from ..data.screening import check_labeled, usable
 from ..inference.importance import ROWS
 from ..metrics.evaluation import Evaluation
 from ..metrics.row_errors import RowErrors
@@ -189,6 +189,7 @@ def shuffled(training: Training, watched: Watched, held: Callable[[int], int] | 
             progress.consumed = batch.consumed
             findings.read += batch.rows
             if batch.rows:
+                check_labeled(batch, training.reader.schema)
                 good = usable(batch, None, training.reader.options.on_error, counts)
                 assert batch.labels is not None
                 labeled = batch.labels.present()

@@ -22,6 +22,7 @@ from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.read_options import no_column
 from ..data.rows.kin import Held
+from ..data.screening import check_labeled
 from ..data.sources.in_memory import Mappings
 from ..data.threads import threads_to_read
 from ..errors import InputError, Option, OptionError, Phrase
@@ -207,6 +208,7 @@ class Training:
 
     def begin(self, batch: Batch) -> bool:
         """Make the model as soon as there is a label; returns whether there is a model."""
+        check_labeled(batch, self.reader.schema)
         assert batch.labels is not None
         if self.session is None:
             if not batch.labels.present().any():

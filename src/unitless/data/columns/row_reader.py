@@ -186,4 +186,5 @@ def as_mapping(row: Any) -> Any:
 
 def no_row(row: Any) -> InputError:
     """Return the error for a row that is not a mapping."""
-    return InputError(f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}')
+    advice = 'it must have names and values, such as {"age": 31}'
+    return InputError(f"the row is of type {type(row).__name__}", advice=advice)
