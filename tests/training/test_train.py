@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -531,3 +532,16 @@ def test_a_column_instead_of_a_frame_is_refused_with_what_is_needed() -> None:
     x = pd.Series([1.0, 2.0, 3.0])
     with pytest.raises(ul.InputError, match="the row is of type float at row 1; it must have names and values"):
         ul.train(x, x)
+
+
+@pytest.mark.parametrize("target", ["number", "two", "several"])
+def test_results_can_be_pickled(target: str) -> None:
+    x = np.random.default_rng(0).normal(size=200)
+    frame = pd.DataFrame({"x": x, "number": 3 * x, "two": x > 0, "several": np.digitize(x, [-1, 1]).astype(str)})
+    frame = frame[["x", target]]
+    result = ul.train(frame, target, passes=1)
+    same = pickle.loads(pickle.dumps(result))
+    assert str(same) == str(result)
+    assert same.predict(frame).tolist() == result.predict(frame).tolist()
+    for found in (ul.evaluate(result, frame), result.importance):
+        assert str(pickle.loads(pickle.dumps(found))) == str(found)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ..inputs import Float64
 from ..losses import Loss
-from .rows import LEAST_SHARE, BinaryRows, ClassRows, total
+from .rows import LEAST_SHARE, BinaryRows, ClassRows, NumberRows, total
 
 
 def _never(loss: Loss, task: str) -> bool:
@@ -83,18 +84,27 @@ def _brier(rows: BinaryRows | ClassRows) -> Float64:
     return np.asarray(total(difference.reshape(rows.scores.shape)) + ~rows.known)
 
 
+def _surprise(rows: ClassRows) -> Float64:
+    return np.asarray(-np.log(np.maximum(rows.share_of_own, LEAST_SHARE)))
+
+
+def _squared_error(rows: NumberRows) -> Float64:
+    return np.asarray(rows.error * rows.error)
+
+
+# Results are pickled with the functions of their sums, so these have names.
 METRICS = (
     Metric(
         "loss",
         ("regression", "binary", "classes"),
-        lambda rows: rows.loss,
+        attrgetter("loss"),
         reported=_is_no_metric,
         about="what training minimizes",
     ),
     Metric(
         "accuracy",
         ("binary", "classes"),
-        lambda rows: rows.wrong,
+        attrgetter("wrong"),
         total="error_rate",
         finish=lambda mean: 1.0 - mean,
         smaller_is_better=False,
@@ -103,14 +113,14 @@ METRICS = (
     Metric(
         "error_rate",
         ("binary", "classes"),
-        lambda rows: rows.wrong,
+        attrgetter("wrong"),
         hidden=("binary", "classes"),  # accuracy is reported instead
         about="the share of rows that are predicted incorrectly",
     ),
     Metric(
         "log_loss",
         ("binary", "classes"),
-        lambda rows: -np.log(np.maximum(rows.share_of_own, LEAST_SHARE)),
+        _surprise,
         of_probabilities=True,
         is_loss=lambda loss, task: task == "binary",
         about="how surprising the truth was, by the probabilities that were given",
@@ -158,7 +168,7 @@ METRICS = (
     Metric(
         "rmse",
         ("regression",),
-        lambda rows: rows.error * rows.error,
+        _squared_error,
         total="squared",
         finish=math.sqrt,
         is_loss=lambda loss, task: loss.is_squared_error,
@@ -167,14 +177,14 @@ METRICS = (
     Metric(
         "mae",
         ("regression",),
-        lambda rows: rows.error,
+        attrgetter("error"),
         total="absolute",
         about="the mean absolute error, in the target's unit",
     ),
     Metric(
         "mse",
         ("regression",),
-        lambda rows: rows.error * rows.error,
+        _squared_error,
         total="squared",
         is_loss=lambda loss, task: loss.is_squared_error,
         hidden=("regression",),  # rmse is reported instead
