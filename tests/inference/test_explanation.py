@@ -95,6 +95,9 @@ def test_trained_models_explain_their_rows(target: str, interactions: Any) -> No
 def test_unknown_features_are_named() -> None:
     result = ul.train(pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("xyxy"), "y": [1.5, 2, 3, 4]}), "y")
     assert ul.explain(result.model, {"a": 1, "b": "z", "c": 5}).unknown == ["c", "b=z"]
+    lacking = ul.explain(result.model, {"a": 1, "c": 5})
+    assert "b=(missing)" in lacking.unknown
+    assert str(lacking).endswith("not known to the model, and ignored: 'c'")
     with pytest.raises(ul.InputError, match="'a' is 'one'"):
         ul.explain(result.model, {"a": "one"})
     with pytest.raises(ul.OptionError, match="no classes"):

@@ -112,9 +112,10 @@ class Explanation:
                 f"the model keeps to {shown.number(self.limited)}"
             )
         lines.append(self.base_meaning)
-        if self.unknown:
-            names = ", ".join(shown.short(repr(name), 40) for name in self.unknown[:8])
-            lines.append(f"not known to the model, and ignored: {names}{', ...' if len(self.unknown) > 8 else ''}")
+        # The table shows which values are missing, so the features that mark them are not listed.
+        if unknown := [name for name in self.unknown if not name.endswith(f"={inputs.MISSING}")]:
+            names = ", ".join(shown.short(repr(name), 40) for name in unknown[:8])
+            lines.append(f"not known to the model, and ignored: {names}{', ...' if len(unknown) > 8 else ''}")
         return lines
 
     def rows(self, most: int) -> list[tuple[str, str, float]]:
