@@ -319,7 +319,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
     ("options", "message"),
     [
         ({"by": "colour"}, "by: there is no column 'colour'"),
-        ({"target": "cost"}, "no column 'cost'"),
+        ({"target": "cost"}, "no column 'cost' with the labels at row 1$"),
         ({"reading": {"delimiter": ";"}}, "reading is a dict; it must be a ul.Reading"),
         ({"weight": True}, "weight is True"),
         ({"target": "size"}, "target is 'size', which is a feature of the model"),

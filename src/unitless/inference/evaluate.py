@@ -144,6 +144,7 @@ class Evaluator:
         by = columns.get("by", arrays.get("by"))
         self.by = by if isinstance(by, str) else None
         self._values = None if isinstance(by, str) else by
+        self._named_target = "target" in columns
         if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):
             raise OptionError(f"names a column; {self.source.name} has none", option="by")
         self._reader = Reader(
@@ -243,7 +244,7 @@ class Evaluator:
         if batch.labels is None:
             problem = f"there is no column {self.schema.target!r} with the labels"
             advice = Phrase("if another column has them, name it: ", Option("target", "NAME"))
-            raise InputError(problem, advice=advice, **batch.place.at(0))
+            raise InputError(problem, advice="" if self._named_target else advice, **batch.place.at(0))
         groups = self._groups_of(batch)
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
