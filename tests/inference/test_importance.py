@@ -106,6 +106,22 @@ def test_nine_in_ten_intervals_contain_the_exact_rise(task: str) -> None:
     assert 0.83 <= np.mean(hits) <= 0.97
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_of_rare_classes_the_log_loss_rises(classes: int) -> None:
+    """The error rate is that of the baseline, so that no column raises it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 4))
+    rare = rng.random(20_000) < 1 / (1 + np.exp(6 - 1.5 * X[:, 0] - 0.7 * X[:, 1]))
+    labels = np.where(rare, np.where(np.arange(20_000) % 2, "fraud", "theft" if classes == 3 else "fraud"), "fine")
+    result = ul.train(X, labels, progress=False)
+    found = result.importance
+    assert found is not None
+    assert found.metric == "log_loss"
+    assert columns(found)[0] == "0"
+    assert found["0"].low > 0
+    assert "log loss rises by" in str(result)
+
+
 def test_a_useless_column_has_an_interval_that_contains_zero() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(1500, 12)), columns=[f"x{k}" for k in range(12)])

@@ -42,6 +42,7 @@ ROWS = 4_000  # the most rows that are predicted again
 LEAST, MOST = 2, 10  # permutations of a column: more of them where there are few rows
 COLUMNS = 100  # the most columns that are permuted
 PREDICTIONS = 8_000  # for each column, at most
+_SKILL = 0.1  # the share of the baseline's errors that a model must avoid for its error rate to depend on columns
 _LOOKED_AT = 32  # rows from which it is found which columns the model mentions most
 
 
@@ -60,7 +61,8 @@ class Importance:
     """The importance of the columns of the data for a model.
 
     Attributes:
-        metric: what rises: "error_rate", "rmse" or "loss".
+        metric: what rises: "error_rate", "rmse" or "loss"; "log_loss" where the predicted classes are hardly better
+            than always the most frequent one, so that no column can raise the error rate.
         on: the rows on which it was measured, in words.
         in_sample: whether the model had learned these rows.
         among: how many columns the data has; of more than 100 those were measured that the model uses most.
@@ -160,7 +162,7 @@ def measure(
     each = min(PREDICTIONS, predictions / max(1, len(parts)))
     count = max(FEWEST, int(min(rows.rows, ROWS, each / LEAST)))
     rows = rows.select(_some(seed, rows.rows, count))
-    losses = _Losses(model, score)
+    losses = _Losses(model, score, rows)
     base, weight = losses.of(rows)
     donors = _donors(seed, count, int(min(MOST, max(LEAST, each // count), count - 1)))
     freedom = max(1, min(int(1 / float(weight @ weight)) - 1, 200))
@@ -177,24 +179,38 @@ def measure(
 
 
 class _Losses:
-    """What each row adds to the metric that a model is judged by."""
+    """What each row adds to the metric that a model is judged by.
 
-    def __init__(self, model: Learner | OneVsAll, score: Callable[[Batch], Scored]) -> None:
-        loss = LOSSES[model.options.loss]
+    Where the model's classes are hardly better than the most frequent class, no column can raise the error rate: then
+    this is the log loss, if the model has probabilities.
+    """
+
+    def __init__(self, model: Learner | OneVsAll, score: Callable[[Batch], Scored], rows: Batch) -> None:
+        self._loss = LOSSES[model.options.loss]
         self._model, self._score = model, score
         self._judge = MetricSums(model, small=True).judge
-        self.metric = records.judged_by(model.task, loss)
-        each = next(one.each for one in records.of(model.task, loss) if one.name == self.metric)
-        assert each is not None
-        self._each = each
+        self.metric = records.judged_by(model.task, self._loss)
+        if self.metric == "error_rate" and self._loss.link.gives_probabilities:
+            scored, weight = self._scored(rows)
+            truth = np.concatenate([one.truth for one in scored])
+            wrong = np.concatenate([one.wrong for one in scored])
+            of_constant = 1 - float(np.bincount(truth, weight).max())
+            if float(weight @ wrong) > (1 - _SKILL) * of_constant:
+                self.metric = "log_loss"
 
     def of(self, rows: Batch) -> tuple[Float64, Float64]:
         """The losses of rows, and their shares of the total weight."""
-        scored = self._score(rows)
+        (each,) = records.sums(self._model.task, self._loss, [self.metric]).values()
+        scored, weight = self._scored(rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            blocks = [self._each(rows_of(self._model, self._judge, block)) for block in scored.blocks(BLOCK)]
+            return np.concatenate([each(one) for one in scored]).astype(np.float64), weight
+
+    def _scored(self, rows: Batch) -> tuple[list[Any], Float64]:
+        """The predicted rows in blocks, and their shares of the total weight."""
+        scored = self._score(rows)
+        blocks = [rows_of(self._model, self._judge, block) for block in scored.blocks(BLOCK)]
         weight = np.ones(len(scored)) if scored.weight is None else scored.weight
-        return np.concatenate(blocks).astype(np.float64), weight / weight.sum()
+        return blocks, weight / weight.sum()
 
 
 def _some(seed: int, rows: int, count: int) -> NDArray[np.bool_]:
