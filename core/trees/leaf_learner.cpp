@@ -524,7 +524,7 @@ void LeafLearner::save(std::size_t slots, EngineState& lanes, LeafState& to, std
     selection_.save(lanes);
     const std::size_t stride = head_stride(), lane_count = lanes_.lanes().size();
     for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf) {
-        bool used = false;
+        bool used = rows_[leaf] != 0;  // without evidence, as long as all labels are as expected
         for (std::size_t head = 0; head < heads(); ++head) used = used || evidence_[leaf * stride + head] != 0;
         for (std::size_t k = 0; k < lane_count; ++k) used = used || lanes_.w(leaf, k) != 0;
         if (!used) continue;

@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse
 
 import unitless as ul
+from unitless.models import file as model_file
 
 
 def trained(**options: Any) -> ul.Learner:
@@ -93,3 +94,15 @@ def test_a_state_with_too_many_columns_is_refused(columns: int) -> None:
     state = trained()._snapshot()
     with pytest.raises(ul.InputError, match="more columns than a learner can hold"):
         ul.Learner(learning_rate=0.5)._restore({**state, "columns": columns, "names": None})
+
+
+@pytest.mark.parametrize("loaded_at", range(1, 40, 4))
+def test_labels_that_are_all_as_expected_leave_nothing_out_of_a_file(loaded_at: int) -> None:
+    models = [ul.Learner(loss="squared", model_type="trees") for _ in range(2)]
+    for row in range(40):
+        if row == loaded_at:
+            models[1] = model_file.from_bytes(model_file.to_bytes(models[1]))
+        features = {"a": float(row % 7)} | ({"b": float(row % 3)} if row % 2 else {}) | ({"c": 1.0} if row > 5 else {})
+        for model in models:
+            model.learn_one(features, 0.0 if row < 12 else float(row % 7))
+    assert model_file.to_bytes(models[0]) == model_file.to_bytes(models[1])
