@@ -56,9 +56,6 @@ class DoG(GradientLearner):
         self._w = np.zeros((self._lanes, columns))
         self._r, self._Q = self._lane("r_epsilon").copy(), np.zeros((self._lanes, 1))
 
-    def _weights(self, x: Float64) -> Float64:
-        return self._w
-
     def _update(self, x: Float64, slope: Float64, w: Float64) -> None:
         g = slope * x
         self._r = np.maximum(self._r, np.linalg.norm(w, axis=1, keepdims=True))

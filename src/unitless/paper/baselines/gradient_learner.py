@@ -63,9 +63,12 @@ class GradientLearner(Baseline):
         self._update(x, self._loss.slope(p, y)[:, None], w)
         return p
 
-    @abc.abstractmethod
+    _w: Float64
+    """The weights of each lane, unless the rule computes them from other things."""
+
     def _weights(self, x: Float64) -> Float64:
         """The weights of each lane that predict x; changes nothing."""
+        return self._w
 
     @abc.abstractmethod
     def _update(self, x: Float64, slope: Float64, w: Float64) -> None:

@@ -61,9 +61,6 @@ class KATE(GradientLearner):
         shape = (self._lanes, columns)
         self._w, self._b2, self._m2, self._eta = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape)
 
-    def _weights(self, x: Float64) -> Float64:
-        return self._w
-
     def _update(self, x: Float64, slope: Float64, w: Float64) -> None:
         g = slope * x
         self._eta = np.where(self._b2 == 0, ratio(1.0, g**2), self._eta)

@@ -64,9 +64,6 @@ class Prodigy(GradientLearner):
         self._w, self._m, self._v, self._s = np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._d, self._r = np.full((self._lanes, 1), FIRST), np.zeros((self._lanes, 1))
 
-    def _weights(self, x: Float64) -> Float64:
-        return self._w
-
     def _update(self, x: Float64, slope: Float64, w: Float64) -> None:
         g, d = slope * x, self._d
         self._r = BETA3 * self._r - d / FIRST * d * np.sum(g * w, axis=1, keepdims=True)

@@ -60,9 +60,6 @@ class ScheduleFree(GradientLearner):
         shape = (self._lanes, columns)
         self._t, self._w, self._z, self._v = 0, np.zeros(shape), np.zeros(shape), np.zeros(shape)
 
-    def _weights(self, x: Float64) -> Float64:
-        return self._w
-
     def _learn(self, x: Float64, y: Float64) -> Float64:
         p = self._limited(self._w @ x)
         ahead = (1 - BETA1) * self._z + BETA1 * self._w

@@ -45,7 +45,7 @@ from .learners import (
     worst_case_hindsight,
 )
 from .losses import Linear, largest_regret, truncated_slope
-from .projections import project_l1, project_l2, project_slab
+from .projections import project_l1, project_l2
 from .relatives import Game, coin_betting_bound, freegrad_bound, play, scinol1_bound, scinol2_bound
 from .scales import Ellipsoid, ellipsoid, largest, running_largest
 
@@ -82,7 +82,6 @@ __all__ = [
     "play",
     "project_l1",
     "project_l2",
-    "project_slab",
     "regret",
     "regrets",
     "running_largest",

@@ -1,4 +1,4 @@
-"""The projections of section 5.3.1 and, beyond the paper, the projection onto one input's slab.
+"""The projections of section 5.3.1.
 
 Π^A_{S,C,q}(w′) is the w of least (w − w′)ᵀA(w − w′) with ‖S^(−1/2) w‖_q ≤ C, for a diagonal A, written with the scale
 s = S^(−1/2). In the units v = s·w, B = A/s² it is a projection onto the plain L_q ball of radius C, and is computed
@@ -95,32 +95,6 @@ def project_l2(w: Float64, A: Float64, scale: Float64, C: float) -> Float64:
     shrunk = np.zeros(len(w))
     shrunk[moves] = kept
     return _weights(_onto(shrunk, C, 2), w, scale)
-
-
-def project_slab(w: Float64, A: Float64, x: Float64, C: float) -> Float64:
-    """Onto {w : |w·x| ≤ C} in the norm of A: w − A⁻¹x (p − clip(p, −C, C))/(xᵀA⁻¹x) with p = w·x.
-
-    Only features with x_i ≠ 0 move; give those alone (their w, A and x), and the cost is that of the input's non-zero
-    values. Applied before each prediction it bounds every prediction as truncation does, but as a projection onto a
-    set that contains every w with |w·x_t| ≤ C for all t: the comparators of the paper's definition of regret
-    (section 4.1), of which the norm ball is a part. After Luo, Agarwal, Cesa-Bianchi and Langford, *Efficient second
-    order online learning by sketching* (2016).
-
-    If some A_i = 0 has x_i ≠ 0, those features alone take up the difference, each prediction's share w_i x_i by the
-    same amount.
-    """
-    p = float(w @ x)
-    excess = p - min(max(p, -C), C)
-    if excess == 0:
-        return w
-    free = (A == 0) & (x != 0)
-    if free.any():
-        moved = w.copy()
-        moved[free] -= excess / free.sum() / x[free]
-        return moved
-    # x_i²/A_i has no unit of a feature; x_i/A_i has, and is reached from it.
-    share = np.where(x != 0, x * (x / np.where(x != 0, A, 1.0)), 0.0)
-    return np.asarray(w - excess * (share / share.sum()) / np.where(x != 0, x, 1.0))
 
 
 def _sizes(v: Float64, w: Float64, A: Float64, scale: Float64) -> tuple[Float64, Float64]:

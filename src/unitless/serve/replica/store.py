@@ -93,21 +93,10 @@ class ReplicaStore(ModelStore):
         """None: it writes nothing."""
         return {}
 
-    async def create(self, name: str, body: dict[str, Any], model: bytes | None = None) -> bool:
-        """Refuse: this is a replica."""
+    async def _refuse(self, *_: Any) -> NoReturn:
         _refuse()
 
-    async def replay(self, name: str, body: dict[str, Any]) -> tuple[str, bool]:
-        """Refuse: this is a replica."""
-        _refuse()
-
-    async def promote(self, name: str) -> None:
-        """Refuse: this is a replica."""
-        _refuse()
-
-    async def delete(self, name: str) -> None:
-        """Refuse: this is a replica."""
-        _refuse()
+    create = replay = promote = delete = _refuse  # type: ignore[assignment]
 
     async def begin(self) -> None:
         """Catch up with the source."""
