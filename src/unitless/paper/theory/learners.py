@@ -89,15 +89,13 @@ def worst_case_hindsight(
     return _conditioned(X, y, loss, _fixed(A), ball, project, truncate)
 
 
-def sharper_hindsight(
-    X: Float64, y: Float64, loss: Loss, ball: Ball, squares: Float64, project: bool = False, truncate: bool = False
-) -> Run:
+def sharper_hindsight(X: Float64, y: Float64, loss: Loss, ball: Ball, squares: Float64) -> Run:
     """The true minimax conditioner of Lemma 2's problem for q ≤ 2: A_ii = (1/(C S_ii)) √(Σ_j S_jj G_j).
 
     See `sharper_lemma_2`. It depends on the gradients through one number alone: gradient descent on normalized
     features.
     """
-    return _conditioned(X, y, loss, _fixed(_isotropic(squares, ball) / ball.C), ball, project, truncate)
+    return _conditioned(X, y, loss, _fixed(_isotropic(squares, ball) / ball.C), ball, False, False)
 
 
 def online(
@@ -142,21 +140,13 @@ def streaming(
     return _following(X, y, loss, running_largest(X), C, 1, eta, project, truncate)
 
 
-def sharper_transductive(
-    X: Float64,
-    y: Float64,
-    loss: Loss,
-    ball: Ball,
-    eta: float = SQRT2,
-    project: bool = True,
-    truncate: bool = False,
-) -> Run:
+def sharper_transductive(X: Float64, y: Float64, loss: Loss, ball: Ball) -> Run:
     """Equation 2 with the sharper conditioner: A_t,ii = (1/(Cη S_ii)) √(Σ_j S_jj G_j(t)). See `sharper_theorem_1`."""
 
     def conditioner(t: int, G: Float64) -> Float64:
-        return _isotropic(G, ball) / (ball.C * eta)
+        return _isotropic(G, ball) / (ball.C * SQRT2)
 
-    return _conditioned(X, y, loss, conditioner, ball, project, truncate)
+    return _conditioned(X, y, loss, conditioner, ball, True, False)
 
 
 def _following(

@@ -18,54 +18,34 @@ feature with s_i = 0 is not constrained and does not move. A weight of 0 stays 0
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from ...inputs import Float64
 
 
-def project_l1(w: Float64, A: Float64, scale: Float64, C: float, method: Literal["sort", "active"] = "sort") -> Float64:
+def project_l1(w: Float64, A: Float64, scale: Float64, C: float) -> Float64:
     """Π^A_{S,C,1}: onto {w : Σ_i s_i |w_i| ≤ C}, the class of the paper's p = ∞.
 
     v_i = sign(v′_i) max(|v′_i| − λ/B_i, 0), with the λ ≥ 0 that makes Σ_i |v_i| = C. Feature i stays positive while
-    λ < b_i = |v′_i| B_i, and over the features that stay, λ = (Σ |v′_i| − C)/Σ 1/B_i.
-
-    Args:
-        w: the point w′.
-        A: the diagonal of the conditioner.
-        scale: s = S^(−1/2).
-        C: the radius.
-        method: "sort" finds those that stay by sorting b, in O(d log d) (Duchi, Shalev-Shwartz, Singer, Chandra
-            2008). "active" starts with all and drops those with b_i ≤ λ until none is left to drop: λ only grows, so
-            it ends, mostly after a few passes of O(d) (Michelot 1986).
+    λ < b_i = |v′_i| B_i, and over the features that stay, λ = (Σ |v′_i| − C)/Σ 1/B_i. Those that stay are found by
+    sorting b (Duchi, Shalev-Shwartz, Singer, Chandra 2008).
     """
     v = scale * w
     if np.abs(v).sum() <= C:
         return w
     size, freedom = _sizes(v, w, A, scale)
     b = size / freedom
-    threshold = _threshold_by_sorting if method == "sort" else _threshold_by_active_set
     moves = (v != 0) & np.isfinite(freedom)
-    lam = threshold(size[moves], freedom[moves], b[moves], C) if moves.any() else 0.0
+    lam = _threshold(size[moves], freedom[moves], b[moves], C) if moves.any() else 0.0
     shrunk = np.where(moves & (b > lam), size - lam * np.where(moves, freedom, 0.0), 0.0)
     return _weights(_onto(shrunk, C, 1), w, scale)
 
 
-def _threshold_by_sorting(size: Float64, freedom: Float64, b: Float64, C: float) -> float:
+def _threshold(size: Float64, freedom: Float64, b: Float64, C: float) -> float:
     order = np.argsort(-b)
     lam = (np.cumsum(size[order]) - C) / np.cumsum(freedom[order])
     stays = np.flatnonzero(b[order] > lam)
     return max(float(lam[stays[-1]]), 0.0)
-
-
-def _threshold_by_active_set(size: Float64, freedom: Float64, b: Float64, C: float) -> float:
-    while True:
-        lam = (float(size.sum()) - C) / float(freedom.sum())
-        stays = b > lam
-        if stays.all() or not stays.any():
-            return max(lam, 0.0)
-        size, freedom, b = size[stays], freedom[stays], b[stays]
 
 
 def project_l2(w: Float64, A: Float64, scale: Float64, C: float) -> Float64:
