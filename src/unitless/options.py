@@ -317,6 +317,13 @@ class Options:
                     *(Option("bits"), " or ", Option("model_type")),
                 )
             )
+        if self.model_type == "curves only" and self.average:
+            raise OptionError(
+                Phrase(
+                    *(model_type, " has no weights that are averaged: leave out ", Option("average", True)),
+                    *(", or take ", Option("model_type", "curves")),
+                )
+            )
         if self.model_type == "curves only" and self.interactions is not None:
             raise OptionError(
                 Phrase(

@@ -64,6 +64,11 @@ def forged(data: bytes, arrays: dict[str, Any] | None = None, **changes: Any) ->
             "clip='vw' is for linear models; leave it out, or leave out model_type='trees'",
         ),
         (
+            {"model_type": "curves only", "average": True},
+            "model_type='curves only' has no weights that are averaged: leave out average=True, or take "
+            "model_type='curves'",
+        ),
+        (
             {"model_type": "curves only", "interactions": 2},
             "model_type='curves only' sees only the order of a column's numbers, which products do not keep: leave out "
             "interactions, or take model_type='curves'",
