@@ -114,5 +114,16 @@ def letters_of(texts: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
     return ends, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
 
 
+def stream_of(data: bytes) -> Any:
+    """Return bytes as a stream without any object of Python.
+
+    A thread of pyarrow may keep what it reads for a moment longer. If that were an object of Python and the interpreter
+    ended meanwhile, the thread would end the whole process with an error.
+    """
+    sink = pyarrow().BufferOutputStream()
+    sink.write(data)
+    return pyarrow().BufferReader(sink.getvalue())
+
+
 def _packed(values: NDArray[np.bool_] | None) -> Any:
     return None if values is None else pyarrow().py_buffer(np.packbits(values, bitorder="little"))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import InputError, Option, OptionError, Phrase
-from ..arrow import pyarrow
+from ..arrow import pyarrow, stream_of
 from ..columns.schema import check_names, first_rows
 from ..read_options import ENCODING, SKIP_ROWS, counted_column
 from ..threads import threads_to_read
@@ -263,21 +263,23 @@ class CsvScan(TextScan):
 
         needed = self._needed(names)
 
-        def read(threads: bool) -> Any:
-            ragged.clear()
+        def read(threads: bool, handler: Any) -> Any:
             return arrow_csv.read_csv(
-                io.BytesIO(data),
+                stream_of(data),
                 arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=threads),
-                arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
+                arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=handler),
                 arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(needed, pa.string()), include_columns=needed, strings_can_be_null=False
                 ),
             )
 
-        table = read(threads=threads_to_read() > 1)
+        try:
+            table = read(threads_to_read() > 1, None)
+            return Chunk(table, table.num_rows, place, Position())
+        except pa.ArrowInvalid:
+            table = read(False, invalid)  # one thread numbers the rows
         if not ragged:
             return Chunk(table, table.num_rows, place, Position())
-        table = read(threads=False)  # one thread numbers the rows
         bad = {
             row.number - 1: f"it has {row.actual_columns} columns, the header {row.expected_columns}" for row in ragged
         }

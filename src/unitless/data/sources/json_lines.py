@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from codecs import BOM_UTF8
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, Option, Phrase
-from ..arrow import pyarrow
+from ..arrow import pyarrow, stream_of
 from ..columns.schema import Kind
 from ..read_options import SKIP_LINES
 from ..threads import threads_to_read
@@ -122,7 +121,7 @@ class JsonScan(TextScan):
         while True:
             try:
                 table = arrow_json.read_json(
-                    io.BytesIO(data),
+                    stream_of(data),
                     arrow_json.ReadOptions(block_size=len(data) + 16, use_threads=threads_to_read() > 1),
                     arrow_json.ParseOptions(explicit_schema=self._explicit(as_text), unexpected_field_behavior="infer"),
                 )
