@@ -50,13 +50,43 @@ inline void ask_for_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] s
 #endif
 }
 
+// Frees memory of `zeroed`.
+struct FreeZeroed {
+    std::size_t mapped = 0;  // bytes
+    void operator()(void* memory) const {
+#if defined(__linux__)
+        if (mapped) {
+            munmap(memory, mapped);
+            return;
+        }
+#endif
+        std::free(memory);
+    }
+};
+
+using ZeroedMemory = std::unique_ptr<void, FreeZeroed>;
+
+// Returns zeros that take no memory until they are accessed. Large blocks come from the system and return to it: calloc
+// reuses memory as soon as blocks of this size have been freed, and sets all of it to zero.
+inline ZeroedMemory zeroed(std::size_t bytes) {
+#if defined(__linux__)
+    if (bytes >= std::size_t{4} << 20) {
+        void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory == MAP_FAILED) throw std::bad_alloc();
+        return ZeroedMemory(memory, FreeZeroed{bytes});
+    }
+#endif
+    ZeroedMemory memory(std::calloc(bytes, 1));
+    if (!memory) throw std::bad_alloc();
+    return memory;
+}
+
 // Zeros that take no memory until they are accessed. A very large array gets no huge pages, because often only a small
 // part of it is accessed.
 class Zeros {
   public:
     Zeros() = default;
-    explicit Zeros(std::size_t bytes) : memory_(std::calloc(bytes + 64, 1), std::free) {
-        if (!memory_) throw std::bad_alloc();
+    explicit Zeros(std::size_t bytes) : memory_(zeroed(bytes + 64)) {
         if (bytes <= std::size_t{128} << 20) ask_for_huge_pages(memory_.get(), bytes);
     }
     char* get() const {
@@ -65,7 +95,7 @@ class Zeros {
     }
 
   private:
-    std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+    ZeroedMemory memory_;
 };
 
 }  // namespace unitless

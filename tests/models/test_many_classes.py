@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import pickle
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -155,6 +157,30 @@ def test_memory_is_bounded() -> None:
     m = model(60)
     m.learn(X, y)
     assert m.nbytes < 80e6  # with rates chosen by each class it was twice as much
+
+
+RESIDENT = """
+import sys
+import numpy as np, unitless as ul
+def resident(kind):
+    return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(kind))
+rng = np.random.default_rng(0)
+y = rng.integers(100, size=3000)
+X = rng.normal(size=(100, 16))[y] + rng.normal(size=(3000, 16))
+before = resident("VmRSS")
+model = ul.OneVsAll(model_type="trees", learning_rate="auto", ensemble=True)
+model.learn(X, y)
+print(resident("VmHWM") - before, resident("VmRSS") - before, model.nbytes)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the memory of the process from /proc")
+def test_rates_that_are_dropped_leave_no_memory_behind() -> None:
+    """Memory of weights that are never accessed stays with the system, and what is freed returns to it."""
+    run = subprocess.run([sys.executable, "-c", RESIDENT], capture_output=True, text=True, timeout=120, check=True)
+    most, now, nbytes = map(int, run.stdout.split())
+    assert now < 3 * nbytes
+    assert most < 4 * nbytes
 
 
 def test_fewer_and_smaller_trees_take_less_memory() -> None:

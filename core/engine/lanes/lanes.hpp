@@ -11,12 +11,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "base/memory.hpp"
 #include "engine/lanes/kernel.hpp"
 #include "engine/lanes/slot_places.hpp"
 #include "engine/state.hpp"
@@ -27,14 +25,13 @@ namespace unitless {
 class ZeroedDoubles {
   public:
     ZeroedDoubles() = default;
-    explicit ZeroedDoubles(std::size_t count) : memory_(std::calloc(count + 8, sizeof(double)), std::free) {
-        if (!memory_) throw std::bad_alloc();
+    explicit ZeroedDoubles(std::size_t count) : memory_(zeroed((count + 8) * sizeof(double))) {
         data_ = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory_.get()) + 63) / 64 * 64);
     }
     double* data() const { return data_; }
 
   private:
-    std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+    ZeroedMemory memory_;
     double* data_ = nullptr;
 };
 
