@@ -36,7 +36,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from streams import stream
 
 import unitless as ul
-from unitless.data.rows.random_order import order
+from unitless.data.rows.random_order import Order
 from unitless.sklearn import UnitlessClassifier, UnitlessRegressor
 
 ORDER = (
@@ -114,7 +114,7 @@ def test_partial_fit_is_learn_to_the_bit(task: str) -> None:
 @task
 def test_fit_is_learn_on_the_shuffled_rows(task: str) -> None:
     X, y = data(task, rows=9000)
-    at = order(7, 0, len(y))
+    at = Order(7, len(y))[: len(y)]
     learned, held = at[:-900], at[-900:]  # held-out rows are learned at the end
     streamed = made(task, model_type="linear", ensemble=False, average=True)  # a stream does not average
     streamed.partial_fit(X[learned], y[learned], **({} if task == "numbers" else {"classes": np.unique(y)}))
