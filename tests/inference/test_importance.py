@@ -17,6 +17,7 @@ from unitless import inputs
 from unitless.cli import main
 from unitless.data.columns import batch_columns
 from unitless.data.columns.feature_columns import FeatureColumns
+from unitless.inference.importance import ColumnImportance, Importance
 
 ROWS = 3000
 
@@ -120,6 +121,13 @@ def test_of_rare_classes_the_log_loss_rises(classes: int) -> None:
     assert columns(found)[0] == "0"
     assert found["0"].low > 0
     assert "log loss rises by" in str(result)
+
+
+def test_rounding_errors_are_shown_as_zero() -> None:
+    many = (ColumnImportance("area", 1.25, 1.0, 1.5), ColumnImportance("noise", 0.0, -9.75e-14, 2e-17))
+    shown = str(Importance("rmse", "400 held-out rows", False, 2, many))
+    assert "0.000000 to 0.000000" in shown
+    assert "e-14" not in shown
 
 
 def test_a_useless_column_has_an_interval_that_contains_zero() -> None:

@@ -25,7 +25,7 @@ def section(found: Importance | None, loss: str, most: int = SHOWN) -> Section:
     """
     if found is None:
         return Section("Importance", [])
-    rows = [[shown.short(one.column, 60), *texts(one, found.metric)] for one in found.columns[:most]]
+    rows = [[shown.short(one.column, 60), *texts(one, found)] for one in found.columns[:most]]
     table = Table(["column", rises(found.metric, loss), "90% confidence interval"], rows, lengths=lengths(found, most))
     return Section(f"Importance of columns{extent(found, most)}, on {found.on}", [table])
 
@@ -45,14 +45,20 @@ def rises(metric: str, loss: str) -> str:
     return f"{shown_metrics.name(metric, loss)} rises by{unit}"
 
 
-def texts(one: ColumnImportance, metric: str) -> tuple[str, str]:
-    """The rise and its interval as text, rounded so that the width of the interval has two digits."""
-    scale = 100.0 if metric == "error_rate" else 1.0
+def texts(one: ColumnImportance, found: Importance) -> tuple[str, str]:
+    """The rise and its interval as text, rounded so that the width of the interval has two digits.
+
+    What is less than a millionth of the largest rise, such as rounding errors, is zero.
+    """
+    scale = 100.0 if found.metric == "error_rate" else 1.0
     value, low, high = (scale * number for number in (one.value, one.low, one.high))
     if not all(map(math.isfinite, (value, low, high))):
         return "-", "-"
     size = high - low or abs(value)
     power = math.floor(math.log10(size)) - 1 if size > 0 else 0
+    largest = scale * max((other.value for other in found.columns if math.isfinite(other.value)), default=0.0)
+    if largest > 0 and size > 0:
+        power = max(power, math.floor(math.log10(largest)) - 6)
     return _rounded(value, power), f"{_rounded(low, power)} to {_rounded(high, power)}"
 
 

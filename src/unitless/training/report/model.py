@@ -85,7 +85,7 @@ def importance(result: TrainResult) -> Iterator[Html]:
                 "fall" if signs.get(one.column, 0.0) < 0 else "",
                 whisker=(max(0.0, one.low / largest), one.high / largest),
             ),
-            *importance_summary.texts(one, found.metric),
+            *importance_summary.texts(one, found),
         ]
         for one in ranked
     ]
