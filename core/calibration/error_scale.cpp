@@ -40,6 +40,11 @@ double ErrorScale::at(double prediction) const {
     return errors_[left] + share * (errors_[right] - errors_[left]);
 }
 
+double ErrorScale::counted(double prediction, double error) const {
+    const double scale = at(prediction);
+    return rows_ >= full && scale > 0 && is_finite(error) ? smaller(error, farthest * scale) : error;
+}
+
 void ErrorScale::add(double prediction, double error) {
     if (!is_finite(prediction) || !is_finite(error)) return;
     rows_ += 1;

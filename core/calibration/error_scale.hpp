@@ -9,7 +9,8 @@
 //     row; then, while two neighbors together weigh less than 100, the lightest two are merged
 //
 // About the last 1000 rows count; of fewer rows the first count less, because the first errors of a model are large. A
-// new bin lies on the curve s, so it does not change the curve.
+// new bin lies on the curve s, so it does not change the curve. After 100 rows an |r| above 200 s(p) counts as 200
+// s(p): one wrong label does not widen the intervals of other rows, and errors that stay large raise s quickly.
 //
 // So bins have about equally many rows, and follow predictions that drift. The scale at a prediction is interpolated
 // between the e of the bins around it; before the first bin and after the last one it is constant. Only comparisons and
@@ -23,7 +24,7 @@ namespace unitless {
 
 class ErrorScale {
   public:
-    static constexpr double memory = 1000, full = 100;
+    static constexpr double memory = 1000, full = 100, farthest = 200;
     // The largest sum of all weights is `memory`. Any two neighbors weigh at least `full` when a bin has begun, so
     // there are at most 1 + 2 memory/full bins, and one that begins.
     static constexpr std::size_t most = 22;
@@ -36,7 +37,10 @@ class ErrorScale {
     // The mean |error| at a prediction. Without any row it is infinite: errors may have any size.
     double at(double prediction) const;
 
-    // Learns a row. A row whose prediction or error is not finite changes nothing.
+    // The error as it counts: limited once enough rows are known.
+    double counted(double prediction, double error) const;
+
+    // Learns a row, with the error as it counts. A row whose prediction or error is not finite changes nothing.
     void add(double prediction, double error);
 
   private:

@@ -35,7 +35,7 @@ double NumberIntervals::scaled_error(double prediction, double label) const {
 }
 
 void NumberIntervals::add(double prediction, double label) {
-    scale_.add(prediction, absolute(prediction - label));
+    scale_.add(prediction, scale_.counted(prediction, absolute(prediction - label)));
     negative_ = negative_ || label < 0;
     positive_ = positive_ || label > 0;
 }
@@ -53,7 +53,7 @@ void NumberIntervals::update(const double* predictions, const double* labels, co
             low[row] = interval.low, high[row] = interval.high;
         }
         if (weights && !(weights[row] > 0)) continue;
-        const double error = absolute(prediction - label), scale = scale_.at(prediction);
+        const double error = scale_.counted(prediction, absolute(prediction - label)), scale = scale_.at(prediction);
         const double measured = scaled(error, scale < infinity ? scale : error);
         quantiles_.update(&measured, weights ? weights + row : nullptr, 1, at, nullptr);
         add(prediction, label);

@@ -236,3 +236,14 @@ def test_forged_intervals_are_refused(place: int, number: str) -> None:
     forged[place] = number
     with pytest.raises(ul.ModelFileError):
         NumberIntervals.read(forged)
+
+
+@pytest.mark.parametrize("wrong", [1e3, 1e9])
+def test_one_wrong_label_does_not_widen_the_intervals_of_other_rows(wrong: float) -> None:
+    predictions, labels = prices(5000)
+    clean = followed(predictions, labels)
+    labels[4000] = wrong
+    spoiled = followed(predictions, labels)
+    at = np.exp(np.linspace(-1.5, 1.5, 50))
+    width = [one.around(at, one.reach(0.9))[1] - at for one in (clean, spoiled)]
+    assert (width[1] < 2 * width[0]).all()

@@ -14,6 +14,7 @@ from .error_quantiles import PlainErrorQuantiles
 
 MEMORY = 1000  # rows that count, at most
 FULL = 100  # the weight at which a bin is split, and of two neighbors that are not merged
+FARTHEST = 200  # an error is at most so many times the scale
 
 
 @dataclass(eq=False)
@@ -50,6 +51,11 @@ class PlainErrorScale:
             return self.bins[0 if below == 0 else -1].error
         left, right = self.bins[below - 1 : below + 1]
         return left.error + (p - left.prediction) / (right.prediction - left.prediction) * (right.error - left.error)
+
+    def counted(self, p: float, error: float) -> float:
+        if self.rows < FULL or self.at(p) == 0 or not math.isfinite(error):
+            return error
+        return min(error, FARTHEST * self.at(p))
 
     def add(self, p: float, error: float) -> None:
         if not (math.isfinite(p) and math.isfinite(error)):
@@ -97,7 +103,7 @@ class PlainNumberIntervals:
         for p, label, weight in rows:
             if not weight > 0:
                 continue
-            error = abs(p - label)
+            error = self.scale.counted(p, abs(p - label))
             scale = self.scale.at(p) if self.scale.bins else error
             scaled = 0.0 if error == 0 else error / scale if scale > 0 else math.inf
             self.quantiles.follow([scaled], [weight])

@@ -7,12 +7,10 @@
 //   on a new maximum, rho = s before / s now:  u *= rho, H *= rho^2
 // where:
 //   u   is stored in the place of v. It is the z of McMahan et al. times a. Each step uses the a of its time, so
-//   weights
-//       stay constant when t/N changes; without penalties this is NAG with plain gradient steps, up to rounding
+//       weights stay constant when t/N changes; without penalties this is NAG with plain gradient steps, up to rounding
 //   R   is the label's scale, which u contains twice
 //   l1  is the lane's penalty; l2 is common to all lanes. Penalties use a and R before the row, because predictions
-//   know
-//       only these
+//       know only these
 // The bias has no penalty. Steps are plain gradient steps: an importance-aware step would have to know which weights
 // become zero during the step.
 #pragma once
