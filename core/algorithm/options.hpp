@@ -23,8 +23,9 @@ struct Options {
     Schedule schedule = Schedule::root;
     Order order = Order::paper;
     Clip clip = Clip::none;
-    bool proximal = false;  // sets weights of little importance to zero: see engine/lanes/proximal_rows.hpp
-    double l2 = 0;          // the strength of the L2 penalty of proximal learners
+    bool proximal = false;            // sets weights of little importance to zero: see engine/lanes/proximal_rows.hpp
+    double l2 = 0;                    // the strength of the L2 penalty of proximal learners
+    double leaf_l1 = 0, leaf_l2 = 0;  // of the weights in the leaves of curves and trees: see trees/kernel.cpp
 };
 
 }  // namespace unitless

@@ -89,6 +89,8 @@ inline Setup setup_of(const nb::dict& given) {
     options.clip = by_name(clips, text("clip"));
     options.proximal = flag("proximal");
     options.l2 = nb::cast<double>(given["l2"]);
+    options.leaf_l1 = nb::cast<double>(given["leaf_l1"]);
+    options.leaf_l2 = nb::cast<double>(given["leaf_l2"]);
     setup.engine.penalties = nb::cast<std::vector<double>>(given["penalties"]);
     setup.engine.across = count("across");
     setup.engine.rates = nb::cast<std::vector<double>>(given["rates"]);

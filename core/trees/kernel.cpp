@@ -184,11 +184,29 @@ void step_leaves(const StagedRow& row, const double* leading, const LeafRow& lea
     }
 }
 
+// Pulls the weights of an octet toward zero, in the leaves of the row: after the step, a proximal step with each leaf's
+// own speed (Duchi, Hazan, Singer, "Adaptive subgradient methods", 2011, section 5). With speed = h eta R damp/sqrt(G),
+// where R is the label's scale:
+//
+//   w = sgn(w) max(0, |w| - l1 R speed)/(1 + l2 speed)
+template <class StepOf>
+UNITLESS_INLINE void shrink_leaves(const Options& options, double label_scale, const Vec8& speed, const LeafRow& leaves,
+                                   double* weights, std::size_t stride, const StepOf& step_of) {
+    const Vec8 l1 = Vec8::all(options.leaf_l1 * label_scale), l2 = Vec8::all(options.leaf_l2);
+    for (std::size_t k = 0; k < leaves.count; ++k) {
+        double* const at = weights + std::size_t{leaves.leaves[k]} * stride;
+        const Vec8 w = Vec8::load(at), own = speed * step_of(k);
+        const Vec8 left = larger(absolute(w) - l1 * own, Vec8::all(0.0)) / (Vec8::all(1.0) + l2 * own);
+        select(w > 0.0, left, Vec8::all(0.0) - left).store(at);
+    }
+}
+
 template <bool adaptive>
 void learn_row_with(const Options& options, const Stage& stage, const StagedRow& row, double label_scale,
                     const double* leading, const LeafRow& leaves, const LeafLanes& lanes) {
     double* const reach_of_leaves = lanes.leaf_step + leaves.count * lanes.head_stride;
     step_leaves<adaptive>(row, leading, leaves, lanes, reach_of_leaves);
+    const bool penalized = options.leaf_l1 > 0 || options.leaf_l2 > 0;
     bool stopped = false;
     for (std::size_t o = 0; o < lanes.octets; ++o) {
         if (!learns(lanes, o)) continue;
@@ -219,17 +237,23 @@ void learn_row_with(const Options& options, const Stage& stage, const StagedRow&
         double *const weights = lanes.leaves[o], *const steps = lanes.leaf_step;
         const std::size_t count = leaves.count, stride = lanes.leaf_stride, step_stride = lanes.head_stride;
         const std::uint32_t* const which = leaves.leaves;
+        const auto step_of = [&](std::size_t k) UNITLESS_INLINE_LAMBDA {
+            return lanes.heads == 1 ? Vec8::all(steps[k]) : by_lane(steps + k * step_stride);
+        };
         if (lanes.heads == 1) {
             for (std::size_t k = 0; k < count; ++k) {
                 double* const w = weights + which[k] * stride;
                 (Vec8::load(w) + move * Vec8::all(steps[k])).store(w);
             }
-            continue;
+        } else {
+            for (std::size_t k = 0; k < count; ++k) {
+                double* const w = weights + which[k] * stride;
+                (Vec8::load(w) + move * by_lane(steps + k * step_stride)).store(w);
+            }
         }
-        for (std::size_t k = 0; k < count; ++k) {
-            double* const w = weights + which[k] * stride;
-            (Vec8::load(w) + move * by_lane(steps + k * step_stride)).store(w);
-        }
+        if (!penalized) continue;
+        const Vec8 speed = Vec8::load(lanes.rate + o * width) * (label_scale * leaves.damp * row.weight);
+        shrink_leaves(options, label_scale, speed, leaves, weights, stride, step_of);
     }
     for (std::size_t k = 0; stopped && lanes.coupling && k < lanes.heads * lanes.rates; ++k)
         if (!(lanes.loss[k] <= __DBL_MAX__)) stop_rate(lanes, k % lanes.rates);

@@ -194,6 +194,8 @@ class Learner:
         clip: str,
         proximal: bool,
         l2: float,
+        leaf_l1: float,
+        leaf_l2: float,
         average: bool,
         model_type: str,
         target: bool,

@@ -157,8 +157,10 @@ class Options:
         ensemble: combine several learners: second order for tables, softmax for classes, snag for wide and sparse data.
             Default: on, but off where rules are compared or the learning rate is a number.
         sparsity: set the weights of features with little effect to zero: auto, or a number; a larger one sets more
-            weights to zero, and 1 is a good value. Default: 0.
-        l2: pull weights toward zero by this number, which does not depend on units. Default: 0.
+            weights to zero. For a linear model 1 is a good value; for curves and trees, whose leaves it penalizes,
+            it is rarely needed, auto is 0, and 0.1 is much. Default: 0.
+        l2: pull weights toward zero, with curves and trees those of leaves, by this number, which does not depend on
+            units; rarely needed. Default: 0.
         n_trees: the number of trees, from 1 to 1024; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree, from 2 to 4096; rarely needed. Default: 256,
             and 1,024 for a fit of 50,000 rows or more.
@@ -236,8 +238,8 @@ class Options:
             self._check_second_order()
         if self.learning_rate == "auto":
             self.check_lanes()
-        if self.sparse:
-            self._check_sparse()
+        if is_penalized(vars(self)):
+            self._check_penalty()
         if self.model_type not in ("linear", "auto"):
             self._check_model_type()
 
@@ -275,8 +277,8 @@ class Options:
                     )
                 )
 
-    def _check_sparse(self) -> None:
-        """Refuse options that sparse models do not support."""
+    def _check_penalty(self) -> None:
+        """Refuse options that do not go with penalties."""
         asked = self._penalty
         if not RULES[self.rule].penalized:
             fitting = shown.listed([rule.name for rule in RULES.values() if rule.penalized], "and")
@@ -294,13 +296,8 @@ class Options:
                 + Phrase(Option("target", "auto"))
             )
         for name, value in (*_SINGLE, ("average", True)):
-            if getattr(self, name) == value:
+            if getattr(self, name) == value and (self.sparse or name != "average"):
                 raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))
-        if self.model_type not in ("linear", "auto"):
-            raise OptionError(
-                Phrase(asked, " is for linear models, which have no curves and trees: leave it out, or give ")
-                + Phrase(Option("model_type", "linear"), " instead of ", Option("model_type", self.model_type))
-            )
 
     def _check_model_type(self) -> None:
         """Refuse options that only linear models support."""
@@ -334,8 +331,8 @@ class Options:
 
     @property
     def sparse(self) -> bool:
-        """Whether a penalty makes some weights zero or small."""
-        return is_sparse(vars(self))
+        """Whether the model is linear, and a penalty makes some weights zero or small."""
+        return is_penalized(vars(self)) and self.known_model_type == "linear"
 
     @property
     def _penalty(self) -> Option:
@@ -348,8 +345,8 @@ class Options:
         if not self.sparse or self.model_type != "auto":
             return None
         return Phrase(
-            *(self._penalty, " makes the model linear, because curves and trees have no penalty: give "),
-            *(Option("model_type", "linear"), " to confirm, or leave out ", self._penalty),
+            *(self._penalty, " makes the model linear: give ", Option("model_type", "linear"), " to confirm, "),
+            *(Option("model_type", "trees"), " to penalize the weights of trees, or leave out ", self._penalty),
             " to let the data choose the model type",
         )
 
@@ -379,6 +376,8 @@ class Options:
             },
             "model_type": self.known_model_type or "auto",
             "proximal": self.sparse,
+            "leaf_l1": 0.0 if self.sparse or self.sparsity == "auto" else self.sparsity,
+            "leaf_l2": 0.0 if self.sparse else self.l2,
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
@@ -393,12 +392,12 @@ def known_model_type(options: Mapping[str, Any]) -> ModelType | None:
     second_order = rule is not None and rule.second_order
     return (
         "linear"
-        if is_single(options) or second_order or options.get("bits") is not None or is_sparse(options)
+        if is_single(options) or second_order or options.get("bits") is not None or is_penalized(options)
         else None
     )
 
 
-def is_sparse(options: Mapping[str, Any]) -> bool:
+def is_penalized(options: Mapping[str, Any]) -> bool:
     """Return whether options ask for a penalty on the weights."""
     return any(options.get(name) not in (None, 0) for name in ("sparsity", "l2"))
 

@@ -19,7 +19,7 @@ from streams import LOSSES, labels, same_bits
 
 import unitless as ul
 
-SHAPES = ("curves", "trees", "curves only")
+SHAPES = ("curves", "trees", "curves only", "penalized trees")
 ROWS = 1200  # enough rows for the learning rates to be compared
 NAMES = list("abcde")
 CLASSES = tuple("rstuvwxyzab")
@@ -52,8 +52,15 @@ def mappings(X: np.ndarray) -> list[dict[str, float]]:
     return [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
 
 
+def of_type(model_type: str, loss: str = "logistic") -> Any:
+    """The options of a shape. With quantile loss, penalties are in the label's unit."""
+    if model_type != "penalized trees":
+        return {"model_type": model_type}
+    return {"model_type": "trees"} if loss == "quantile" else {"model_type": "trees", "sparsity": 0.05, "l2": 0.5}
+
+
 def learner(model_type: Any, loss: Any = "squared", rate: Any = "auto", **options: Any) -> ul.Learner:
-    return ul.Learner(loss=loss, learning_rate=rate, model_type=model_type, quantile=0.3, **options)
+    return ul.Learner(loss=loss, learning_rate=rate, quantile=0.3, **of_type(model_type, loss), **options)
 
 
 # ------------------------------------------------------------------------------------------------- units
@@ -215,7 +222,7 @@ def everything() -> str:
             X, y = problem(loss)
             m = learner(model_type, loss)
             result.update(m.learn(X, y, some_weights()).tobytes() + m.predict(2 * X).tobytes() + pickle.dumps(m))
-        one_vs_all = ul.OneVsAll(CLASSES, learning_rate=0.5, model_type=model_type)
+        one_vs_all = ul.OneVsAll(CLASSES, learning_rate=0.5, **of_type(model_type))
         result.update(one_vs_all.learn(problem()[0], classes(11)).tobytes() + pickle.dumps(one_vs_all))
     X, y = problem("logistic")
     m = learner("trees", "logistic")  # begins anew when the labels change
@@ -322,7 +329,7 @@ def test_members_stay_in_step_when_one_diverges(model_type: str, loss: str) -> N
 @pytest.mark.parametrize("model_type", SHAPES)
 def test_classes_can_be_fed_in_any_way(model_type: Any, count: int, rate: Any) -> None:
     X, y = problem(rows=600)[0], classes(count, 600)
-    whole, parts = (ul.OneVsAll(CLASSES[:count], learning_rate=rate, model_type=model_type) for _ in range(2))
+    whole, parts = (ul.OneVsAll(CLASSES[:count], learning_rate=rate, **of_type(model_type)) for _ in range(2))
     expected, pieces = whole.learn(X, y), []
     for a, b in itertools.pairwise((0, 1, 2, 32, 33, 34, 300, 600)):
         pieces.append(parts.learn(X[a:b], y[a:b]))
@@ -335,7 +342,7 @@ def test_classes_can_be_fed_in_any_way(model_type: Any, count: int, rate: Any) -
 @pytest.mark.parametrize("model_type", SHAPES)
 def test_classes_join_when_they_are_met_however_rows_are_fed(model_type: Any, count: int) -> None:
     X, y = problem(rows=900)[0], classes(count, 900)
-    whole, parts = (ul.OneVsAll(learning_rate=0.5, model_type=model_type) for _ in range(2))
+    whole, parts = (ul.OneVsAll(learning_rate=0.5, **of_type(model_type)) for _ in range(2))
     whole.learn(X, y)
     for a, b in itertools.pairwise((0, 1, 3, 40, 41, 300, 900)):
         parts.learn(X[a:b], y[a:b])
@@ -347,7 +354,7 @@ def test_classes_join_when_they_are_met_however_rows_are_fed(model_type: Any, co
 @pytest.mark.parametrize("model_type", SHAPES)
 def test_a_model_whose_classes_have_joined_goes_on_after_saving(model_type: Any, rate: Any) -> None:
     X, y = problem(rows=900)[0], classes(11, 900)
-    m = ul.OneVsAll(learning_rate=rate, model_type=model_type)
+    m = ul.OneVsAll(learning_rate=rate, **of_type(model_type))
     for a, b in itertools.pairwise((0, 1, 40, 300, 600)):
         m.learn(X[a:b], y[a:b])
         again = pickle.loads(pickle.dumps(m))

@@ -63,7 +63,10 @@ def check(
     raw, y = problem(loss, rows, seed, plain=baseline)
     weight = some_weights(rows) if weighted else None
     aware, target = options.get("aware", True), "auto" if options.get("target") else None
-    m = ul.Learner(rule, loss, rate, model_type=model_type, quantile=0.3, importance_aware=aware, target=target)
+    penalties = {name: options[name] for name in ("sparsity", "l2") if name in options}
+    m = ul.Learner(
+        rule, loss, rate, model_type=model_type, quantile=0.3, importance_aware=aware, target=target, **penalties
+    )
     p = m.learn(named(raw), y, weight)
     raw[:, 4] = codes(m, raw[:, 4])
     oracle = Shaped(model_type, rule, published.LOSSES[loss], rate, text=TEXT, **options)
@@ -172,6 +175,20 @@ def test_plain_steps(loss: str) -> None:
 @pytest.mark.parametrize("rate", [0.02, 0.2, 4.0])
 def test_small_and_large_rates(rate: float) -> None:
     check("trees", "nag", "squared", rate, 150)
+
+
+# ------------------------------------------------------------------------------------------------- penalties
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("model_type", ["curves", "trees", "curves only"])
+def test_penalized_leaves(model_type: Any, loss: str) -> None:
+    check(model_type, "nag", loss, 0.5, 150, weighted=True, sparsity=0.02, l2=0.3)
+
+
+@pytest.mark.parametrize("penalty", ["sparsity", "l2"])
+def test_penalized_leaves_of_labels_without_unit(penalty: str) -> None:
+    check("trees", "nag", "squared", "auto", 100, target=True, **{penalty: 0.1})
 
 
 # ------------------------------------------------------------------------------------------------- long streams

@@ -266,6 +266,65 @@ def test_offsets_are_not_merged() -> None:
         ul.merge([a, a.copy()])
 
 
+# ------------------------------------------------------------------------------------------------- curves and trees
+
+
+def leaf_weights(m: ul.Learner) -> np.ndarray:
+    form = m._snapshot()["form"]
+    return np.concatenate([form[f"{name}.weights"].ravel() for name in ("curves", "trees")])
+
+
+def steps(rows: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(rows, 6))
+    return X, np.floor(4 * X[:, 0]) * (X[:, 1] > 0.3) + rng.normal(size=rows)
+
+
+def trees(**options: Any) -> ul.Learner:
+    return ul.Learner(learning_rate=0.5, model_type="trees", target="auto", **options)
+
+
+@pytest.mark.parametrize("name", ["sparsity", "l2"])
+def test_a_larger_penalty_makes_the_weights_of_leaves_smaller(name: str) -> None:
+    X, y = steps()
+    found = []
+    for penalty in (0.0, 0.1, 1.0):
+        m = trees(**{name: penalty})
+        m.learn(X, y)
+        found.append(np.abs(leaf_weights(m)).mean())
+    assert found[0] > found[1] > found[2]
+
+
+def test_sparsity_makes_weights_of_leaves_exactly_zero() -> None:
+    X, y = steps()
+    shares = []
+    for penalty in (0.0, 0.5):
+        m = trees(sparsity=penalty)
+        m.learn(X, y)
+        shares.append(np.mean(leaf_weights(m) == 0))
+    assert shares[0] < 0.05
+    assert shares[1] > shares[0] + 0.1
+
+
+def test_a_penalty_lowers_the_error_of_trees_on_noisy_steps() -> None:
+    X, y = steps(6000)
+    mean = [float(np.mean((trees(sparsity=penalty).learn(X, y)[1:] - y[1:]) ** 2)) for penalty in (0.0, 0.05)]
+    assert mean[1] < 0.99 * mean[0]
+
+
+@pytest.mark.parametrize("power", [-40, 3, 60])
+def test_a_unit_of_labels_does_not_change_penalized_trees(power: int) -> None:
+    X, y = steps(500)
+    unit = 2.0**power
+    ours, other = (trees(sparsity=0.1, l2=1.0).learn(X, labels) for labels in (y, y * unit))
+    assert same_bits(ours * unit, other)
+
+
+def test_without_a_number_trees_have_no_penalty() -> None:
+    X, y = steps(500)
+    assert same_bits(trees(sparsity="auto").learn(X, y), trees().learn(X, y))
+
+
 # ------------------------------------------------------------------------------------------------- refusals
 
 
@@ -278,10 +337,7 @@ def test_offsets_are_not_merged() -> None:
         ({"sparsity": 1, "rule": "snag"}, "is for rule 'nag'"),
         ({"l2": 1, "average": True}, "does not go with"),
         ({"sparsity": 1, "order": "vw"}, "does not go with"),
-        (
-            {"sparsity": "auto", "model_type": "trees"},
-            "leave it out, or give model_type='linear' instead of model_type='trees'",
-        ),
+        ({"sparsity": 1, "rule": "snag", "model_type": "trees"}, "is for rule 'nag'"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], said: str) -> None:

@@ -423,8 +423,11 @@ class Seen(NamedTuple):
 class Lane:
     """A learning rate: linear terms with their own G, and weights of leaves, whose G all rates of a head share."""
 
-    def __init__(self, rate: int, eta: float, terms: reference.Algorithm) -> None:
+    def __init__(
+        self, rate: int, eta: float, terms: reference.Algorithm, penalties: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         self.rate, self.eta, self.terms = rate, eta, terms
+        self.penalties = penalties  # l1 and l2 of the weights of leaves
         self.w: defaultdict[Leaf, float] = defaultdict(float)
         self.began_t = self.began_N = 0.0  # when the member began anew
         # For the choice of a rate: the losses, in which later rows count more, and the distance to the leader's loss,
@@ -463,9 +466,14 @@ class Lane:
         """Step (d), where p is ŷ limited to the labels' range. `leaves` maps leaves to their G."""
         terms, loss, slope = self.terms, self.terms.loss, self.terms.loss.slope(p, y)
         terms.G = terms.G + h * (slope * row.x) ** 2
-        if slope == 0 or (isinstance(terms, reference.NG) and terms.N == 0):
+        if isinstance(terms, reference.NG) and terms.N == 0:
             return
         terms.eta = self.eta * pace
+        if slope == 0:
+            eta = terms.eta_t() * h
+            for leaf, G in leaves.items():
+                self.w[leaf] = self._shrunk(self.w[leaf], eta * self.leaf_rate(G), pace)
+            return
         with np.errstate(divide="ignore", invalid="ignore"):
             rate = np.where(row.x != 0, terms.rate(), 0.0)
         rate[~np.isfinite(rate)] = 0.0
@@ -478,7 +486,12 @@ class Lane:
         u = loss.step(p, y, eta, P) if terms.aware and P > 0 else -eta * slope
         terms.w = terms.w + u * rate * row.x
         for leaf, of_leaf in steps.items():
-            self.w[leaf] += u * of_leaf
+            self.w[leaf] = self._shrunk(self.w[leaf] + u * of_leaf, eta * of_leaf, pace)
+
+    def _shrunk(self, w: float, speed: float, scale: float) -> float:
+        """A leaf's weight after a proximal step of its penalties."""
+        l1, l2 = self.penalties
+        return math.copysign(max(0.0, abs(w) - l1 * scale * speed) / (1 + l2 * speed), w)
 
     def lost(self) -> bool:
         """Whether the loss is significantly larger than the leader's, both recently and over the whole stream."""
@@ -791,7 +804,10 @@ class Shaped:
         n_trees: int = 64,
         max_leaves: int = 256,
         tree_patience: int = 0,
+        sparsity: float = 0.0,
+        l2: float = 0.0,
     ) -> None:
+        self.penalties = sparsity, l2
         self.loss = loss or reference.Squared()
         self.rule, self.rate, self.aware = rule, rate, aware
         self.classes, self.target, self.center, self.text = classes, target, center, text
@@ -828,7 +844,7 @@ class Shaped:
 
     def _head(self) -> Head:
         def lane(number: int, eta: float) -> Lane:
-            return Lane(number, eta, published.RULES[self.rule](eta, self.loss, self.aware))
+            return Lane(number, eta, published.RULES[self.rule](eta, self.loss, self.aware), self.penalties)
 
         if self.rate != "auto":
             return Head([lane(0, self.rate)], choosing=False)

@@ -54,7 +54,7 @@ def test_a_wrong_shape_is_refused_by_fit() -> None:
         UnitlessRegressor(model_type="round").fit(*data())  # type: ignore[arg-type]
 
 
-@pytest.mark.filterwarnings("ignore:(l2|sparsity) (makes the model linear|is ignored)")
+@pytest.mark.filterwarnings("ignore:(l2|sparsity) makes the model linear")
 def test_a_grid_of_penalties_and_model_types_has_every_score() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 2))
@@ -62,15 +62,6 @@ def test_a_grid_of_penalties_and_model_types_has_every_score() -> None:
     grid = {"l2": [0.0, 1.0], "sparsity": [0.0, 1.0, "auto"], "model_type": types}
     found = GridSearchCV(UnitlessRegressor(max_iter=1), grid, cv=2).fit(X, X[:, 0] ** 2)
     assert np.isfinite(found.cv_results_["mean_test_score"]).all()
-
-
-def test_a_penalty_that_trees_lack_is_warned_of() -> None:
-    X = np.random.default_rng(0).normal(size=(100, 2))
-    with pytest.warns(UserWarning, match="l2 is ignored"):
-        found = UnitlessRegressor(model_type="trees", l2=1.0).fit(X, X[:, 0])
-    assert (found.predict(X) == UnitlessRegressor(model_type="trees").fit(X, X[:, 0]).predict(X)).all()
-    with pytest.raises(ul.OptionError, match="l2 is -1"):
-        UnitlessRegressor(model_type="trees", l2=-1).fit(X, X[:, 0])
 
 
 def test_a_penalty_that_makes_the_model_linear_is_warned_of() -> None:

@@ -46,6 +46,8 @@ COMMON: list[dict[str, Any]] = [
     {"sparsity": 1.0},
     {"l2": 0.5},
     {"sparsity": "auto", "learning_rate": 0.5},
+    {"sparsity": 0.05, "l2": 0.5, "model_type": "trees"},
+    {"sparsity": "auto", "model_type": "curves"},
     {"rule": "newton"},
     {"rule": "snag", "model_type": "linear"},
     {"center": False},
@@ -169,17 +171,6 @@ def test_every_option_is_a_parameter_of_every_door() -> None:
         assert every - {*inspect.signature(estimator).parameters} == missing
     flags = {flag.library_name for flag in TRAIN}
     assert every - flags == set()  # `--target` is another option: the labels' unit is always learned
-
-
-def test_a_penalty_of_trees_is_refused_or_with_scikit_learn_ignored() -> None:
-    frame, options = table(), {"model_type": "trees", "l2": 1.0}
-    for door in (trained, *DOORS.values(), *DOORS_OF_NAMES.values()):
-        if door is of_sklearn:  # so that a grid search over model types and penalties has every score
-            with pytest.warns(UserWarning, match="l2 is ignored"):
-                door(frame, "regression", options)
-            continue
-        with pytest.raises(ul.OptionError, match="l2 is for linear models"):
-            door(frame, "regression", options)
 
 
 def test_a_penalty_that_makes_a_model_linear_is_reported_by_every_door() -> None:

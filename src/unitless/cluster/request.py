@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 from ..models.model import Model
-from ..options import is_sparse
+from ..options import is_penalized
 from ..presentation import notebook_bar
 from ..training.cluster import Cluster
 from ..training.plan import Plan
@@ -45,7 +45,7 @@ def run(
         of_model = (
             one.options if isinstance(one, ModelRequest) else one.options.asdict() if isinstance(one, Model) else {}
         )
-        if is_sparse(of_model):
+        if is_penalized(of_model):
             raise OptionError(
                 Phrase("models with ", Option("sparsity"), " or ", Option("l2"), " learn in one part; leave out ")
                 + Phrase(Option("cluster"))

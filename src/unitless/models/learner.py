@@ -96,10 +96,12 @@ class Learner(Model):
         sparsity: how large the sum of gradients of a weight must be for the weight to be nonzero. The larger it is, the
             fewer weights are nonzero; 1 is a good value, 0 means no penalty. It has no unit, so that one number suits
             all features. "auto" runs several values from 0 to 30 and predicts with the one whose loss is smallest so
-            far. A model with a penalty is FTRL-Proximal in normalized form. It is linear, takes plain gradients
+            far. A linear model with a penalty is FTRL-Proximal in normalized form. It takes plain gradients
             (`importance_aware` has no effect), and learning_rate="auto" chooses among 3 rates. `prune` removes the
-            features whose weights are zero. Default: 0.
-        l2: a penalty that pulls weights toward zero without making them zero; it has no unit either. Default: 0.
+            features whose weights are zero. With curves and trees the weights of their leaves are penalized, and no
+            others: each step is followed by a proximal one; there "auto" is 0, and 0.1 is much. Default: 0.
+        l2: a penalty that pulls weights toward zero without making them zero, of the same weights as `sparsity`; it has
+            no unit either. Default: 0.
         n_trees: the number of trees; rarely needed. Fewer trees take less time and memory. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Fewer leaves take less memory. Default: 256.
         tree_patience: how long a leaf of a tree with n leaves collects evidence before it is split: for 16 rows, and

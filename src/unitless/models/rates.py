@@ -51,8 +51,9 @@ class Candidates:
         else:
             rates = SPARSE_RATES if options.sparse else AUTO_RATES
         first, last = AUTO_START if rates is AUTO_RATES else (0, len(rates) - 1)
-        if options.sparsity != "auto":
-            return cls(rates, (options.sparsity,) * len(rates), first, last, len(rates))
+        if not options.sparse or options.sparsity != "auto":
+            penalty = 0.0 if options.sparsity == "auto" else options.sparsity
+            return cls(rates, (penalty,) * len(rates), first, last, len(rates))
         penalties = tuple(penalty for penalty in PENALTIES for _ in rates)
         return cls(rates * len(PENALTIES), penalties, 0, _FIRST_PENALTIES * len(rates) - 1, len(rates))
 

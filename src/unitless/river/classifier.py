@@ -76,8 +76,9 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         falling_scales: let the scale of a centered number fall when its values stay far smaller than before. Default:
             None, which means wherever numbers are centered.
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
-            With a penalty the model is linear. Default: 0.
-        l2: a penalty without a unit that pulls weights toward zero; with it the model is linear. Default: 0.
+            With a penalty `model_type="auto"` is linear; with curves and trees it is for the weights of leaves, where
+            it is rarely needed and "auto" is 0. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero, of the same weights as `sparsity`. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Default: 256.
         tree_patience: how long a leaf of a tree collects evidence before it is split; rarely needed, see

@@ -98,8 +98,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         average: keep the average of the weights too; `fit` selects it if its loss on the held-out rows is smaller.
             Default: None, which means True for linear models and `shuffle=True`.
         sparsity: a penalty that makes unimportant weights zero. It has no unit; 1 is a good value, "auto" chooses one.
-            With a penalty `model_type="auto"` is linear; curves and trees ignore it, with a warning. Default: 0.
-        l2: a penalty without a unit that pulls weights toward zero, for linear models like `sparsity`. Default: 0.
+            With a penalty `model_type="auto"` is linear; with curves and trees it is for the weights of leaves, where
+            it is rarely needed and "auto" is 0. Default: 0.
+        l2: a penalty without a unit that pulls weights toward zero, of the same weights as `sparsity`. Default: 0.
         n_trees: the number of trees; rarely needed. Default: 64.
         max_leaves: the largest number of leaves of a tree; rarely needed. Default: None, which means 256, but 1,024
             for a `fit` of 50,000 rows or more.

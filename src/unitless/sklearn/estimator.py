@@ -107,8 +107,6 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         given = estimator_options(self.get_params(deep=False))
         if model_type is not None:
             given["model_type"] = model_type
-        if given.get("model_type") in ("curves", "trees", "curves only"):
-            given = _without_penalties(given)
         fitted = bool(self.shuffle) and not stream
         options = resolve(task, DataFacts(fitted=fitted, rows=data, count=data.rows), given)
         if options.penalty_note is not None:
@@ -331,18 +329,3 @@ def _errors_as_scikit_learn() -> Iterator[None]:
         if error.value is not None:
             error.at(problem=f"X contains {'NaN' if math.isnan(error.value) else 'infinity'}: {error.problem}")
         raise error from None
-
-
-def _without_penalties(given: dict[str, Any]) -> dict[str, Any]:
-    """Options without the penalties that curves and trees lack, so that a grid search over both has every score."""
-    found = dict(given)
-    for name in ("sparsity", "l2"):
-        value = found.get(name)
-        if value == "auto" or (isinstance(value, (int, float)) and 0 < value < math.inf):  # others are refused
-            warnings.warn(
-                f"{name} is ignored, because curves and trees have no penalty: give model_type='linear', or leave out "
-                f"{name}",
-                stacklevel=5,
-            )
-            found[name] = 0.0
-    return found

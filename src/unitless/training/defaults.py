@@ -22,7 +22,7 @@ from ..losses import DEFAULTS, LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.softmax import Softmax
-from ..options import Options, can_fall, check_names, is_single, is_sparse, known_model_type
+from ..options import Options, can_fall, check_names, is_single, is_penalized, known_model_type
 from ..presentation import shown
 from ..rules import RULES
 
@@ -75,7 +75,7 @@ def resolve(task: str, data: DataFacts, given: Mapping[str, Any]) -> Options:
     if task == "regression" and options["loss"] in LOSSES:  # `Options` refuses others
         # With quantile loss, a penalty depends on the label's unit.
         unit_free = LOSSES[options["loss"]].in_label_unit and not (
-            is_sparse(options) and LOSSES[options["loss"]].has_quantile
+            is_penalized(options) and LOSSES[options["loss"]].has_quantile
         )
         if unit_free and not single and "clip" not in options:
             options.setdefault("target", "auto")
@@ -127,7 +127,7 @@ def _loss(task: str, options: Mapping[str, Any]) -> str:
 
 def _averages(options: Mapping[str, Any], rows: inputs.Input | None) -> bool:
     """Whether a fit keeps the average of the weights: if the model will be linear, as far as that is known."""
-    if is_sparse(options):  # an average of weights that are sometimes zero is not sparse
+    if is_penalized(options):  # an average of weights that are sometimes zero is not sparse
         return False
     model_type = known_model_type(options)
     if model_type is not None:
