@@ -245,7 +245,7 @@ def test_a_dsjson_log_may_begin_with_a_reward_that_came_late(tmp_path: Path) -> 
     assert list(ul.bandit.read_log(tmp_path / "log")) == [one]
 
 
-def test_dates_are_text_in_every_format_and_text_that_is_not_unicode_is_refused(tmp_path: Path) -> None:
+def test_dates_are_text_in_every_format_and_invalid_unicode_is_refused(tmp_path: Path) -> None:
     names, p = ["a", "b"], {"a": 0.5, "b": 0.5}
     ul.bandit.write_log([Logged({"t": date(2024, 1, 1)}, names, "a", 1.0, p)], tmp_path / "log", "cb")
     assert (tmp_path / "log").read_text() == "1:-1.0:0.5 2 | t=2024-01-01\n"

@@ -140,8 +140,8 @@ def test_a_penalty_that_makes_the_model_linear_is_noted(penalty: dict[str, Any])
     assert result.model_type == "linear"
     noted = [note for note in result.notes if "makes the model linear" in note]
     assert noted == [
-        f"{next(iter(penalty))} makes the model linear, because curves and trees have no penalty: give "
-        f"model_type='linear' to confirm, or leave out {next(iter(penalty))} to let the data choose the model type"
+        f"{next(iter(penalty))} makes the model linear: give model_type='linear' to confirm, model_type='trees' to "
+        f"penalize the weights of trees, or leave out {next(iter(penalty))} to let the data choose the model type"
     ]
     confirmed = ul.train(rows, "y", model_type="linear", **penalty)
     assert not any("makes the model linear" in note for note in confirmed.notes)

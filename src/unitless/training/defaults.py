@@ -22,7 +22,7 @@ from ..losses import DEFAULTS, LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.softmax import Softmax
-from ..options import Options, can_fall, check_names, is_single, is_penalized, known_model_type
+from ..options import Options, can_fall, check_names, is_penalized, is_single, known_model_type
 from ..presentation import shown
 from ..rules import RULES
 
