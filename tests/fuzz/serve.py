@@ -195,7 +195,9 @@ class Client:
         fields = fields if isinstance(fields, dict) else {}
         told = fields.get("status") if isinstance(fields.get("status"), int) else status
         untold = request.method == "HEAD" or request.path.startswith("/v2")  # the answer has no title
-        intended = told == 503 and (untold or fields.get("title") in INTENDED)
+        error = fields.get("error")
+        title = error.get("code") if isinstance(error, dict) else fields.get("title")  # Personalizer's form, or ours
+        intended = told == 503 and (untold or title in INTENDED)
         if int(told or 0) >= 500 and not intended:
             raise Failed(f"{told} {body[:500]!r} to {_shown(request)}")
 
