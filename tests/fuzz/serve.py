@@ -202,13 +202,13 @@ class Client:
             raise Failed(f"{told} {body[:500]!r} to {_shown(request)}")
 
     def _send_raw(self, port: int, data: bytes) -> None:
-        """Send bytes, and read until the server closes the connection or waits for more."""
+        """Send bytes, and read until the server closes the connection, waits for more, or begins an endless answer."""
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
             found = b""
             with contextlib.suppress(ConnectionError):
                 connection.sendall(data)
                 connection.shutdown(socket.SHUT_WR)
-                while part := connection.recv(1 << 16):
+                while b"text/event-stream" not in found and (part := connection.recv(1 << 16)):
                     found += part
         self._statuses["raw bytes"] += 1
         if found.startswith(b"HTTP/1.1 5") and not found.startswith(b"HTTP/1.1 503"):
