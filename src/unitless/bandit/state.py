@@ -112,8 +112,9 @@ def is_bandit(path: str | os.PathLike[str]) -> bool:
     try:
         with open(path, "rb") as file:
             start = file.read(8)
-            return holds_bandit(start + file.read(int.from_bytes(start, "little")))
-    except (OSError, TypeError, ValueError, OverflowError, MemoryError):
+            length = int.from_bytes(start, "little")  # of the header; any number if this is another file
+            return length < os.fstat(file.fileno()).st_size and holds_bandit(start + file.read(length))
+    except (OSError, TypeError, ValueError):
         return False
 
 
