@@ -361,8 +361,9 @@ def test_a_sweep_has_one_sparsity() -> None:
 
 
 def test_only_sparse_models_are_pruned() -> None:
-    with pytest.raises(ul.OptionError, match="no weights that are exactly zero"):
-        ul.Learner().prune()
+    for model in (ul.Learner(), trees(sparsity=0.5)):
+        with pytest.raises(ul.OptionError, match="only linear models with a penalty can be pruned"):
+            model.prune()
 
 
 # ------------------------------------------------------------------------------------------------- reports and files

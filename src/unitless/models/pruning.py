@@ -18,7 +18,7 @@ def prune(model: Model) -> None:
     """Prune a model; see `Learner.prune`."""
     if not model.options.sparse:
         raise OptionError(
-            Phrase("this model has no weights that are exactly zero; make it with ", Option("sparsity", "auto"))
+            Phrase("only linear models with a penalty can be pruned; make one with ", Option("sparsity", "auto"))
         )
     if model._earlier is not None:
         raise InputError("training of this model was interrupted", advice="let it come to its end before pruning")
